@@ -6,14 +6,14 @@ use rawko_host::{ExecutionResults, Host, HostError};
 
 /// An agent or a chart of a mode.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ModeStep {
     key: &'static str,
     name: String,
     prompt: Option<String>,
     input: Value,
 }
 
-impl Step {
+impl ModeStep {
     /// Creates a step that runs an agent.
     pub fn agent(name: impl Into<String>) -> Self {
         Self { key: "agent", name: name.into(), prompt: None, input: Value::Null }
@@ -77,7 +77,7 @@ impl ExecutionMode {
     }
 
     /// Returns the input of its chart.
-    pub fn context(self, task: &str, steps: &[Step], tokens_max: Option<u64>) -> Value {
+    pub fn context(self, task: &str, steps: &[ModeStep], tokens_max: Option<u64>) -> Value {
         let join = match self {
             ExecutionMode::Parallel(Join::All) => Value::str("all"),
             ExecutionMode::Parallel(Join::Any) => Value::str("any"),
@@ -87,7 +87,7 @@ impl ExecutionMode {
             }
             ExecutionMode::Sequential | ExecutionMode::Pipeline => Value::Null,
         };
-        let steps = Value::list(steps.iter().map(Step::to_value).collect());
+        let steps = Value::list(steps.iter().map(ModeStep::to_value).collect());
         let tokens = tokens_max.map(|most| i64::try_from(most).unwrap_or(i64::MAX));
         let budget = tokens.map_or(Value::Null, |most| Value::map([("tokens", Value::Int(most))]));
         let parts = [("task", Value::str(task)), ("steps", steps), ("budget", budget), ("join", join)];
@@ -99,7 +99,7 @@ impl ExecutionMode {
         self,
         host: &Host,
         task: &str,
-        steps: &[Step],
+        steps: &[ModeStep],
         tokens_max: Option<u64>,
     ) -> Result<ExecutionResults, HostError> {
         host.execute(self.chart(), "latest", self.context(task, steps, tokens_max)).await

@@ -6,17 +6,17 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use rawko_agents::agent::{Agents, Kind, Level, ModelChoice};
-use rawko_chart::render::{Style, report};
-use rawko_chart::{Finding, Source};
+use rawko_agents::agent::{AgentKind, Agents, Level, ModelChoice};
+use rawko_chart::render::{ReportStyle, report};
+use rawko_chart::{Finding, SourceFile};
 use rawko_host::Environment;
 
 /// Prints the only agent of a valid text as JSON, without empty values.
 #[track_caller]
 fn check(name: &str, text: &str, expected: Expect) {
-    let source = Source::new(name, text);
+    let source = SourceFile::new(name, text);
     let (agents, findings) = Agents::of_source(&source, &Environment::default());
-    assert!(findings.is_empty(), "{}", report(&findings, &source, Style::default()));
+    assert!(findings.is_empty(), "{}", report(&findings, &source, ReportStyle::default()));
     let mut json = serde_json::to_value(&agents.all()[0]).unwrap();
     prune(&mut json);
     expected.assert_eq(&(serde_json::to_string_pretty(&json).unwrap() + "\n"));
@@ -259,7 +259,7 @@ fn claudes_files_load_as_they_are() {
     assert_eq!(agents.get("listed").unwrap().tools.allowed.as_ref().unwrap(), &["Read", "Grep"]);
     assert_eq!(agents.get("all").unwrap().tools.allowed, None);
     let plain = agents.get("plain").unwrap();
-    assert_eq!((&plain.model, &plain.tools.allowed, plain.kind), (&None, &None, Kind::Llm));
+    assert_eq!((&plain.model, &plain.tools.allowed, plain.kind), (&None, &None, AgentKind::Llm));
 }
 
 /// Each key limits the agent; none is dropped.
@@ -336,8 +336,8 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn shown(problems: &[(Source, Vec<Finding>)]) -> String {
-    problems.iter().map(|(source, findings)| report(findings, source, Style::default())).collect()
+fn shown(problems: &[(SourceFile, Vec<Finding>)]) -> String {
+    problems.iter().map(|(source, findings)| report(findings, source, ReportStyle::default())).collect()
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_broken_file_keeps_its_name() {
 
 #[test]
 fn charts_see_roles_and_what_the_file_says() {
-    let source = Source::new(
+    let source = SourceFile::new(
         "a.yaml",
         "name: ada\nrole: reviewer\nsystemPrompt: x\nwhenToUse: y\nmetadata: {task_type: audit}\n",
     );
@@ -401,8 +401,10 @@ fn charts_see_roles_and_what_the_file_says() {
 
 #[test]
 fn the_gate_is_told_where_a_rule_stands() {
-    let source =
-        Source::new(".rawko/agents/ada.yaml", "systemPrompt: x\nwhenToUse: y\ntools: {blocked: [Bash]}\n");
+    let source = SourceFile::new(
+        ".rawko/agents/ada.yaml",
+        "systemPrompt: x\nwhenToUse: y\ntools: {blocked: [Bash]}\n",
+    );
     let (agents, _) = Agents::of_source(&source, &Environment::default());
     let layer = agents.all()[0].layer();
     assert_eq!(layer.source, "the agent `ada` (`tools` in .rawko/agents/ada.yaml)");

@@ -2,18 +2,18 @@
 
 use expect_test::{Expect, expect};
 use rawko_agents::agent::Agents;
-use rawko_chart::render::{Style, report};
-use rawko_chart::{Severity, Source};
+use rawko_chart::render::{ReportStyle, report};
+use rawko_chart::{Severity, SourceFile};
 use rawko_host::Environment;
 
 /// Checks the printed findings. A file with errors gives no agent.
 #[track_caller]
 fn check(name: &str, text: &str, expected: Expect) {
-    let source = Source::new(name, text);
+    let source = SourceFile::new(name, text);
     let (agents, findings) = Agents::of_source(&source, &Environment::default());
     let is_wrong = findings.iter().any(|finding| finding.severity > Severity::Warning);
     assert_eq!(agents.all().is_empty(), is_wrong);
-    expected.assert_eq(&report(&findings, &source, Style::default()));
+    expected.assert_eq(&report(&findings, &source, ReportStyle::default()));
 }
 
 #[test]

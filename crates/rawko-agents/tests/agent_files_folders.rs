@@ -9,8 +9,8 @@ use expect_test::expect;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use rawko_agents::agent::Agents;
 use rawko_chart::codes::agents::{ALL, DUPLICATE_AGENT, UNKNOWN_ENDING, UNREADABLE};
-use rawko_chart::render::{Style, report};
-use rawko_chart::{Finding, Severity, Source};
+use rawko_chart::render::{ReportStyle, report};
+use rawko_chart::{Finding, Severity, SourceFile};
 use rawko_host::Environment;
 
 fn write(root: &Path, path: &str, bytes: &[u8]) {
@@ -36,7 +36,7 @@ fn what_only_shows_in_folders() {
     let unusable: Vec<&str> = agents.unusable().iter().map(|unusable| unusable.name.as_str()).collect();
     assert_eq!(unusable, ["latin", "link"]);
     let shown: String =
-        problems.iter().map(|(source, findings)| report(findings, source, Style::default())).collect();
+        problems.iter().map(|(source, findings)| report(findings, source, ReportStyle::default())).collect();
     expect![[r#"
         warning[rawko::agents::unknown_ending]: this file is not read: agents are in files that end in `.md`, `.yaml` or `.yml`
          --> .rawko/agents/notes.json:1:1
@@ -135,7 +135,7 @@ proptest! {
         prop_assert_eq!(agents.all().len() == 1, wrong == 0);
         prop_assert_eq!(agents.all().len() + agents.unusable().len(), 1);
         for (source, findings) in &problems {
-            report(findings, source, Style::default());
+            report(findings, source, ReportStyle::default());
             prop_assert!(findings.iter().all(|finding| text.get(finding.span.range()).is_some()));
         }
     }
@@ -153,7 +153,7 @@ fn the_agent_on_a_page_has_what_the_page_is_about() {
             Some(text) => ("agent.yaml", text),
             None => ("agent.md", block.strip_prefix("markdown\n").unwrap()),
         };
-        let (_, findings) = Agents::of_source(&Source::new(name, text), &Environment::default());
+        let (_, findings) = Agents::of_source(&SourceFile::new(name, text), &Environment::default());
         let found: Vec<&str> = findings.iter().map(|finding: &Finding| finding.code).collect();
         assert!(found.contains(&code.name), "the agent of {} gives {found:?}", code.name);
     }

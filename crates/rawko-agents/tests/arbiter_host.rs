@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{
-    Call, Closure, Edition, ExecutionResults, Fork, Gate, Host, OnRestart, ServiceError, Services, Start,
+    Closure, Edition, ExecutionResults, Fork, Gate, Host, OnRestart, ServiceCall, ServiceError, Services,
+    StartOptions,
 };
 use rawko_store::{MemoryStore, Store};
 use serde_json::{Value as Json, json};
@@ -26,7 +27,7 @@ struct Stage {
 }
 
 /// The planner, then the developer, then done.
-fn answer(call: &Call) -> Json {
+fn answer(call: &ServiceCall) -> Json {
     let iterations = call.input.get("iterationCount").as_i64();
     match (&*call.name, iterations) {
         ("work:select", _) => json!({"agent": {"name": "planner"}, "decision": {"type": "SELECT_MODE"}}),
@@ -48,7 +49,7 @@ fn answer(call: &Call) -> Json {
 impl Stage {
     async fn host(&self) -> Host {
         let stage = self.clone();
-        let run = move |call: Call| {
+        let run = move |call: ServiceCall| {
             let stage = stage.clone();
             async move { stage.act(call).await }
         };
@@ -63,7 +64,7 @@ impl Stage {
             .unwrap()
     }
 
-    async fn act(&self, call: Call) -> Result<Value, ServiceError> {
+    async fn act(&self, call: ServiceCall) -> Result<Value, ServiceError> {
         let number = {
             let mut calls = self.calls.lock().unwrap();
             calls.push(call.name.to_string());
@@ -82,7 +83,7 @@ impl Stage {
 }
 
 async fn start(host: &Host, input: Json) {
-    let start = Start { chart: "rawko".into(), input: Value::from_json(input), id: Some("t".into()) };
+    let start = StartOptions { chart: "rawko".into(), input: Value::from_json(input), id: Some("t".into()) };
     host.start(start).await.unwrap();
 }
 

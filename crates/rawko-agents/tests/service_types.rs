@@ -3,14 +3,14 @@
 
 use expect_test::expect_file;
 use rawko_agents::work::{CHARTS, service_specs};
-use rawko_chart::{Finding, Registry, Source, load};
+use rawko_chart::{Finding, Registry, SourceFile, load};
 use rawko_core::{Schema, ServiceSpec, Value};
 use serde_json::Value as Json;
 
 fn findings(text: &str, specs: &[ServiceSpec]) -> Vec<Finding> {
     let mut registry = Registry::default().strict();
     specs.iter().for_each(|spec| registry.add_spec(spec.clone()));
-    let loaded = load(&Source::new("chart.yaml", text), &registry);
+    let loaded = load(&SourceFile::new("chart.yaml", text), &registry);
     let codes = ["rawko::chart::wrong_data", "rawko::chart::unknown_field", "rawko::chart::type_mismatch"];
     loaded.findings.into_iter().filter(|finding| codes.contains(&finding.code)).collect()
 }

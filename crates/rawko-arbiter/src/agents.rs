@@ -20,7 +20,7 @@ pub struct AgentProfile {
     /// Tools that the agent may use.
     pub tools: ToolNames,
     /// Declared successors, which are rules to the arbiter.
-    pub transitions: Transitions,
+    pub transitions: AgentTransitions,
 }
 
 /// Tool names as the agent's file lists them.
@@ -38,7 +38,7 @@ pub struct ToolNames {
 /// The successors of this agent: agents' names, or `complete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Transitions {
+pub struct AgentTransitions {
     /// Successor after success.
     pub on_success: Option<String>,
     /// Successor after a failure.

@@ -5,7 +5,7 @@ use rawko_core::Value;
 use serde::Serialize;
 
 use super::context::{EntryResult, ExecutionEntry, Orchestration, millis};
-use super::history::Tokens;
+use super::history::TokenUsage;
 use super::plan::Plan;
 
 /// Estimated characters per token, where tokens were not counted.
@@ -55,7 +55,7 @@ fn elapsed_ms(context: &Orchestration, now_ms: i64) -> u64 {
 
 /// Sums the tokens agents reported; for those without a report, estimates from the length of their conversation.
 fn tokens_used(context: &Orchestration) -> u64 {
-    let counted = context.history.iter().filter_map(|entry| Tokens::of(&entry.token_usage));
+    let counted = context.history.iter().filter_map(|entry| TokenUsage::of(&entry.token_usage));
     let counted: u64 = counted.map(|tokens| tokens.total).sum();
     let mut silent: Vec<&str> =
         context.history.iter().filter(|entry| is_silent(entry)).map(|e| e.agent.as_str()).collect();
@@ -66,7 +66,7 @@ fn tokens_used(context: &Orchestration) -> u64 {
 }
 
 fn is_silent(entry: &ExecutionEntry) -> bool {
-    Tokens::of(&entry.token_usage).is_none()
+    TokenUsage::of(&entry.token_usage).is_none()
 }
 
 /// Counts the characters of all texts in a value.

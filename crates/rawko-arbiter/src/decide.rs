@@ -2,7 +2,7 @@
 
 use super::agents::AgentProfile;
 use super::context::Orchestration;
-use super::decision::{By, Decided, Decision};
+use super::decision::{ArbiterDecision, Decision, DecisionOrigin};
 use super::enabled::EnabledDecisions;
 use super::fallback::fallback;
 use super::rules::ruled;
@@ -38,14 +38,14 @@ impl Case<'_> {
     }
 
     /// Returns the decision of a rule, if no model is needed.
-    pub fn ruled(&self) -> Option<Decided> {
+    pub fn ruled(&self) -> Option<ArbiterDecision> {
         ruled(self, &self.enabled())
     }
 }
 
 /// Makes the decision. A response that is not enabled is ignored. Returns `None` only while selecting without any
 /// agent.
-pub fn decide(case: &Case<'_>, answer: Option<&Decision>) -> Option<Decided> {
+pub fn decide(case: &Case<'_>, answer: Option<&Decision>) -> Option<ArbiterDecision> {
     let enabled = case.enabled();
     let answered = || {
         answer.filter(|decision| enabled.allows(decision)).map(|decision| by_model(decision, case, &enabled))
@@ -53,7 +53,7 @@ pub fn decide(case: &Case<'_>, answer: Option<&Decision>) -> Option<Decided> {
     ruled(case, &enabled).or_else(answered).or_else(|| fallback(case, &enabled))
 }
 
-fn by_model(decision: &Decision, case: &Case<'_>, enabled: &EnabledDecisions) -> Decided {
+fn by_model(decision: &Decision, case: &Case<'_>, enabled: &EnabledDecisions) -> ArbiterDecision {
     let agent = match (decision, case.moment) {
         (Decision::SelectMode { mode, .. }, _) => Some(mode.clone()),
         (Decision::Continue { .. }, _) | (Decision::Retry { .. }, Moment::Select) => enabled.current.clone(),
@@ -64,5 +64,5 @@ fn by_model(decision: &Decision, case: &Case<'_>, enabled: &EnabledDecisions) ->
         ) => None,
     };
     let why = "the arbiter's model says so".to_owned();
-    Decided { decision: decision.clone(), agent, by: By::Model, why }
+    ArbiterDecision { decision: decision.clone(), agent, by: DecisionOrigin::Model, why }
 }

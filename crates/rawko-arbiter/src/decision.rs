@@ -1,4 +1,4 @@
-//! `Decision`: the arbiter's possible decisions, and `Decided`: a decision with its origin and reason. `DecisionRecord` is
+//! `Decision`: the arbiter's possible decisions, and `ArbiterDecision`: a decision with its origin and reason. `DecisionRecord` is
 //! its form in the chart and the journal.
 
 use rawko_core::Value;
@@ -50,7 +50,7 @@ pub enum Decision {
 /// The kind of a decision without its payload, for listing the enabled ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Kind {
+pub enum DecisionKind {
     /// [`Decision::SelectMode`].
     SelectMode,
     /// [`Decision::Continue`].
@@ -70,7 +70,7 @@ pub enum Kind {
 /// The origin of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum DecisionOrigin {
     /// A rule decided without a model.
     Rule,
     /// A model's response was valid.
@@ -81,13 +81,13 @@ pub enum By {
 
 /// A decision with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decided {
+pub struct ArbiterDecision {
     /// The decision.
     pub decision: Decision,
     /// The next agent; `None` if there is none, or if it is still to be selected.
     pub agent: Option<String>,
     /// Origin of the decision.
-    pub by: By,
+    pub by: DecisionOrigin,
     /// The rule, or the reason for the fallback.
     pub why: String,
 }
@@ -97,7 +97,7 @@ pub struct Decided {
 pub struct DecisionRecord {
     /// Kind, the `type` of the record.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: DecisionKind,
     /// The agent of `SELECT_MODE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -111,42 +111,42 @@ pub struct DecisionRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// Origin of the decision.
-    pub by: By,
+    pub by: DecisionOrigin,
     /// Name of the rule, or the reason of the fallback.
     pub why: String,
 }
 
 impl Decision {
     /// Returns the kind without the payload.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DecisionKind {
         match self {
-            Decision::SelectMode { .. } => Kind::SelectMode,
-            Decision::Continue { .. } => Kind::Continue,
-            Decision::Complete { .. } => Kind::Complete,
-            Decision::Retry { .. } => Kind::Retry,
-            Decision::Skip { .. } => Kind::Skip,
-            Decision::Abort { .. } => Kind::Abort,
-            Decision::Ask { .. } => Kind::Ask,
+            Decision::SelectMode { .. } => DecisionKind::SelectMode,
+            Decision::Continue { .. } => DecisionKind::Continue,
+            Decision::Complete { .. } => DecisionKind::Complete,
+            Decision::Retry { .. } => DecisionKind::Retry,
+            Decision::Skip { .. } => DecisionKind::Skip,
+            Decision::Abort { .. } => DecisionKind::Abort,
+            Decision::Ask { .. } => DecisionKind::Ask,
         }
     }
 }
 
-impl Kind {
+impl DecisionKind {
     /// Returns the name used by charts and models.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::SelectMode => "SELECT_MODE",
-            Kind::Continue => "CONTINUE",
-            Kind::Complete => "COMPLETE",
-            Kind::Retry => "RETRY",
-            Kind::Skip => "SKIP",
-            Kind::Abort => "ABORT",
-            Kind::Ask => "ASK",
+            DecisionKind::SelectMode => "SELECT_MODE",
+            DecisionKind::Continue => "CONTINUE",
+            DecisionKind::Complete => "COMPLETE",
+            DecisionKind::Retry => "RETRY",
+            DecisionKind::Skip => "SKIP",
+            DecisionKind::Abort => "ABORT",
+            DecisionKind::Ask => "ASK",
         }
     }
 }
 
-impl Decided {
+impl ArbiterDecision {
     /// Returns the decision as charts read it.
     pub fn record(&self) -> DecisionRecord {
         let (mut mode, mut reason, mut summary, mut question) = (None, None, None, None);
@@ -175,13 +175,13 @@ impl Decided {
     }
 }
 
-impl By {
+impl DecisionOrigin {
     /// Returns the name used in charts and journals.
     pub fn as_str(self) -> &'static str {
         match self {
-            By::Rule => "rule",
-            By::Model => "model",
-            By::Fallback => "fallback",
+            DecisionOrigin::Rule => "rule",
+            DecisionOrigin::Model => "model",
+            DecisionOrigin::Fallback => "fallback",
         }
     }
 }

@@ -4,10 +4,10 @@ use serde_json::{Value as Json, json};
 
 use super::context::{EntryResult, Orchestration};
 use super::decide::{Case, Moment};
-use super::decision::{Decision, Kind};
+use super::decision::{Decision, DecisionKind};
 use super::input::choosable;
 use super::plan::Plan;
-use super::rules::{Verdict, verdict};
+use super::rules::{AgentVerdict, verdict};
 
 /// The decisions that are possible now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,15 +88,15 @@ impl EnabledDecisions {
     }
 
     /// Returns the enabled kinds, in a fixed order.
-    pub fn kinds(&self) -> Vec<Kind> {
+    pub fn kinds(&self) -> Vec<DecisionKind> {
         let all = [
-            (Kind::SelectMode, !self.modes.is_empty()),
-            (Kind::Continue, self.can_continue),
-            (Kind::Complete, self.can_complete),
-            (Kind::Retry, self.can_retry),
-            (Kind::Skip, self.can_skip),
-            (Kind::Abort, self.can_abort),
-            (Kind::Ask, self.can_ask),
+            (DecisionKind::SelectMode, !self.modes.is_empty()),
+            (DecisionKind::Continue, self.can_continue),
+            (DecisionKind::Complete, self.can_complete),
+            (DecisionKind::Retry, self.can_retry),
+            (DecisionKind::Skip, self.can_skip),
+            (DecisionKind::Abort, self.can_abort),
+            (DecisionKind::Ask, self.can_ask),
         ];
         all.into_iter().filter(|(_, enabled)| *enabled).map(|(kind, _)| kind).collect()
     }
@@ -104,7 +104,7 @@ impl EnabledDecisions {
     /// Returns a flat object schema with every key required, which every provider's structured output accepts. The rule
     /// that `mode` belongs to SELECT_MODE is checked when the response is parsed.
     pub fn schema(&self) -> Json {
-        let kinds: Vec<&str> = self.kinds().into_iter().map(Kind::as_str).collect();
+        let kinds: Vec<&str> = self.kinds().into_iter().map(DecisionKind::as_str).collect();
         let mut properties = serde_json::Map::new();
         properties.insert("type".into(), json!({"type": "string", "enum": kinds}));
         if !self.modes.is_empty() {
@@ -143,8 +143,8 @@ fn has_step(context: &Orchestration) -> bool {
 
 fn is_plan_complete(context: &Orchestration) -> bool {
     let contradicted = context.last().is_some_and(|entry| match verdict(entry) {
-        Verdict::Bad | Verdict::Other => true,
-        Verdict::Good | Verdict::None => false,
+        AgentVerdict::Bad | AgentVerdict::Other => true,
+        AgentVerdict::Good | AgentVerdict::None => false,
     });
     !contradicted && Plan::of(&context.plan).is_some_and(|plan| plan.is_complete())
 }

@@ -4,19 +4,19 @@
 
 use super::context::EntryResult;
 use super::decide::{Case, Moment};
-use super::decision::{By, Decided, Decision};
+use super::decision::{ArbiterDecision, Decision, DecisionOrigin};
 use super::enabled::EnabledDecisions;
 use super::plan::Plan;
 
 /// Returns `None` only if no agent can be selected.
-pub(super) fn fallback(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+pub(super) fn fallback(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     no_plan(case, enabled)
         .or_else(|| error(case, enabled))
         .or_else(|| agent(enabled, usual(case, enabled)?, "it is the default agent"))
         .or_else(|| last_resort(case, enabled))
 }
 
-fn no_plan(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+fn no_plan(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     let planner = case.settings.planner.as_str();
     // A planner that has already run without leaving a plan is not selected again: the work has to start.
     let was_asked =
@@ -27,7 +27,7 @@ fn no_plan(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     agent(enabled, planner, "there is no plan")
 }
 
-fn error(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+fn error(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     let failed = case.context.last().is_some_and(|entry| entry.result != EntryResult::Success);
     if !failed || !enabled.can_retry {
         return None;
@@ -52,7 +52,7 @@ fn usual<'c>(case: &Case<'c>, enabled: &'c EnabledDecisions) -> Option<&'c str> 
 }
 
 /// Selects an agent by whichever decision is enabled.
-fn agent(enabled: &EnabledDecisions, name: &str, reason: &str) -> Option<Decided> {
+fn agent(enabled: &EnabledDecisions, name: &str, reason: &str) -> Option<ArbiterDecision> {
     let reason = reason.to_owned();
     let decision = if enabled.can_continue && enabled.current.as_deref() == Some(name) {
         Decision::Continue { reason }
@@ -63,7 +63,7 @@ fn agent(enabled: &EnabledDecisions, name: &str, reason: &str) -> Option<Decided
 }
 
 /// RETRY is always safe while evaluating: the chart checks its cap first.
-fn last_resort(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+fn last_resort(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     match case.moment {
         Moment::Select => None,
         Moment::Evaluate if enabled.can_continue => {
@@ -74,7 +74,7 @@ fn last_resort(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     }
 }
 
-fn decided(decision: Decision, agent: Option<String>) -> Decided {
+fn decided(decision: Decision, agent: Option<String>) -> ArbiterDecision {
     let why = "no rule applies, and no answer could be used".to_owned();
-    Decided { decision, agent, by: By::Fallback, why }
+    ArbiterDecision { decision, agent, by: DecisionOrigin::Fallback, why }
 }

@@ -34,7 +34,7 @@ pub struct ExecutionSummary {
     pub error: Option<SummaryError>,
     /// Usage of the execution, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenUsage>,
     /// Start time in RFC 3339.
     pub started_at: String,
     /// End time in RFC 3339.
@@ -76,7 +76,7 @@ pub struct SummaryError {
 
 /// Token usage of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tokens {
+pub struct TokenUsage {
     /// Tokens sent to models.
     pub input: u64,
     /// Tokens received from models.
@@ -140,13 +140,13 @@ fn summary(
         duration_ms: entry.duration_ms(),
         output: output.map(|(summary, full)| OutputSummary { summary, full, files_modified }),
         error,
-        tokens: Tokens::of(&entry.token_usage),
+        tokens: TokenUsage::of(&entry.token_usage),
         started_at: entry.started_at.clone(),
         completed_at: entry.completed_at.clone(),
     }
 }
 
-impl Tokens {
+impl TokenUsage {
     /// Parses usage in the keys of providers or of the seed; `None` if tokens were not counted.
     pub(super) fn of(usage: &Value) -> Option<Self> {
         let number = |keys: [&str; 2]| {
@@ -215,7 +215,7 @@ mod tests {
             ("null", None),
         ];
         for (usage, expected) in table {
-            let tokens = Tokens::of(&serde_json::from_str(usage).unwrap());
+            let tokens = TokenUsage::of(&serde_json::from_str(usage).unwrap());
             assert_eq!(tokens.map(|tokens| (tokens.input, tokens.output, tokens.total)), expected, "{usage}");
         }
     }

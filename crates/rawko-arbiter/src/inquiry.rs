@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::context::ContextError;
 use super::decide::{Case, Moment, decide};
-use super::decision::Decided;
+use super::decision::ArbiterDecision;
 use super::enabled::EnabledDecisions;
 use super::input::{evaluate_progress_input, select_agent_input};
 use super::parse::parse_answer;
@@ -22,13 +22,13 @@ pub struct Inquiry {
     /// SelectAgentInput or EvaluateProgressInput.
     input: serde_json::Value,
     prompt: String,
-    attempts: Vec<Attempt>,
+    attempts: Vec<InquiryAttempt>,
     retries: u32,
 }
 
 /// A response and its problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Attempt {
+pub struct InquiryAttempt {
     /// Response of the model, as received.
     pub answer: String,
     /// Reason why it cannot be used; `None` for the accepted one.
@@ -47,9 +47,9 @@ pub enum PromptTurn {
 
 /// The next step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum InquiryStep {
     /// No request is needed any more.
-    Decided(Decided),
+    Decided(ArbiterDecision),
     /// Send this to the model; its response should match the schema.
     Ask {
         /// Conversation to send, oldest turn first.
@@ -90,21 +90,21 @@ impl Inquiry {
     }
 
     /// Returns a rule's decision, or the question.
-    pub fn next(&self, case: &Case<'_>) -> Next {
+    pub fn next(&self, case: &Case<'_>) -> InquiryStep {
         if let Some(decided) = case.ruled() {
-            return Next::Decided(decided);
+            return InquiryStep::Decided(decided);
         }
         if self.enabled.kinds().is_empty() {
             return self.give_up(case);
         }
-        Next::Ask { turns: self.turns(), schema: Value::from_json(self.enabled.schema()) }
+        InquiryStep::Ask { turns: self.turns(), schema: Value::from_json(self.enabled.schema()) }
     }
 
     /// Handles a response: returns a decision, the question with the problem added, or the fallback.
-    pub fn answered(&mut self, case: &Case<'_>, answer: &str) -> Next {
+    pub fn answered(&mut self, case: &Case<'_>, answer: &str) -> InquiryStep {
         let parsed = parse_answer(answer, &self.enabled);
         let problem = parsed.as_ref().err().map(ToString::to_string);
-        self.attempts.push(Attempt { answer: answer.to_owned(), problem });
+        self.attempts.push(InquiryAttempt { answer: answer.to_owned(), problem });
         match parsed {
             Ok(decision) => settled(decide(case, Some(&decision))),
             Err(_) if self.attempts.len() <= self.retries as usize => self.next(case),
@@ -113,7 +113,7 @@ impl Inquiry {
     }
 
     /// Returns the fallback, if there is no model or no retry left.
-    pub fn give_up(&self, case: &Case<'_>) -> Next {
+    pub fn give_up(&self, case: &Case<'_>) -> InquiryStep {
         settled(decide(case, None))
     }
 
@@ -147,6 +147,6 @@ impl Inquiry {
     }
 }
 
-fn settled(decided: Option<Decided>) -> Next {
-    decided.map_or(Next::Nobody, Next::Decided)
+fn settled(decided: Option<ArbiterDecision>) -> InquiryStep {
+    decided.map_or(InquiryStep::Nobody, InquiryStep::Decided)
 }

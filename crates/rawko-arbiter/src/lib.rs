@@ -24,19 +24,19 @@ mod prompt;
 mod rules;
 mod settings;
 
-pub use agents::{AgentDescription, AgentProfile, Performance, ToolNames, Transitions};
+pub use agents::{AgentDescription, AgentProfile, AgentTransitions, Performance, ToolNames};
 pub use constraints::ConstraintContext;
 pub use context::{
     CheckEvidence, ContextError, EntryError, EntryResult, ErrorEntry, ExecutionEntry, Orchestration,
 };
 pub use decide::{Case, Moment, decide};
-pub use decision::{By, Decided, Decision, DecisionRecord, Kind};
+pub use decision::{ArbiterDecision, Decision, DecisionKind, DecisionOrigin, DecisionRecord};
 pub use enabled::EnabledDecisions;
 pub use error::{Circumstances, ErrorCategory, ErrorContext, RecoveryAction, RecoveryOption};
-pub use history::{ExecutionSummary, OutputSummary, SummaryError, Tokens};
+pub use history::{ExecutionSummary, OutputSummary, SummaryError, TokenUsage};
 pub use input::{EvaluateProgressInput, SelectAgentInput, evaluate_progress_input, select_agent_input};
-pub use inquiry::{Attempt, Inquiry, Next, PromptTurn};
+pub use inquiry::{Inquiry, InquiryAttempt, InquiryStep, PromptTurn};
 pub use parse::{AnswerError, parse_answer};
 pub use plan::{Plan, PlanOverview, PlanStep, StepOverview, StepStatus};
-pub use prompt::{PLACEHOLDERS, Template, unknown_placeholders};
+pub use prompt::{PLACEHOLDERS, PromptTemplate, unknown_placeholders};
 pub use settings::{ArbiterSettings, Prompts};

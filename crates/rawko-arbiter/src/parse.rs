@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::decision::{Decision, Kind};
+use super::decision::{Decision, DecisionKind};
 use super::enabled::EnabledDecisions;
 
 /// A response that is not a valid decision. The message is sent back to the model.
@@ -68,7 +68,7 @@ fn read(json: &Json, enabled: &EnabledDecisions) -> Result<Decision, AnswerError
 }
 
 fn wrong_type(json: &Json, enabled: &EnabledDecisions) -> AnswerError {
-    let kinds: Vec<&str> = enabled.kinds().into_iter().map(Kind::as_str).collect();
+    let kinds: Vec<&str> = enabled.kinds().into_iter().map(DecisionKind::as_str).collect();
     AnswerError::Type { given: shown(json.get("type")), enabled: kinds.join(", ") }
 }
 

@@ -43,7 +43,7 @@ pub struct Round {
     /// Hash of the project's files.
     pub tree: String,
     /// `None` without checks.
-    pub checks: Option<Failing>,
+    pub checks: Option<FailingChecks>,
     /// Titles of all steps of the plan, and of the settled ones.
     pub steps: Vec<String>,
     /// Titles of the settled steps.
@@ -56,7 +56,7 @@ pub struct Round {
 
 /// The failing checks of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failing {
+pub struct FailingChecks {
     /// Number of failing checks.
     pub checks: u64,
     /// Number of errors over all failing checks.
@@ -68,7 +68,7 @@ pub struct Failing {
 /// The progress so far. Plain data of a chart's context.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Progress {
+pub struct TaskProgress {
     /// Rounds so far.
     pub rounds: u64,
     /// Rounds since the last progress.
@@ -98,7 +98,7 @@ pub struct Progress {
 /// What follows from a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RoundStanding {
     /// Nearer to the goal than ever before.
     Progress,
     /// No progress, within the limits.
@@ -111,7 +111,7 @@ pub enum Standing {
     Loop,
 }
 
-impl Progress {
+impl TaskProgress {
     /// Begins with the files as they are, so that a first round without a change counts as one.
     pub fn begun(tree: &str) -> Self {
         Self { seen: vec![format!("{tree}/")], ..Self::default() }
@@ -119,7 +119,7 @@ impl Progress {
 
     /// Begins with the files and failures as they are: only fewer failures than these are progress, so breaking checks
     /// and repairing them is none.
-    pub fn measured(tree: &str, failing: &Failing) -> Self {
+    pub fn measured(tree: &str, failing: &FailingChecks) -> Self {
         Self {
             seen: vec![format!("{tree}/{}", failing.set)],
             best_checks: Some(failing.checks),
@@ -129,7 +129,7 @@ impl Progress {
     }
 
     /// Records a round and judges it.
-    pub fn record(&mut self, round: &Round, settings: &ProgressSettings) -> Standing {
+    pub fn record(&mut self, round: &Round, settings: &ProgressSettings) -> RoundStanding {
         self.rounds += 1;
         let is_return = self.visit(round);
         let fewer_failures = round.checks.as_ref().is_some_and(|failing| self.improve(failing));
@@ -140,7 +140,7 @@ impl Progress {
             self.without = 0;
             self.forgiven = 0;
             (self.verdicts_only, self.steps_only) = (0, 0);
-            return Standing::Progress;
+            return RoundStanding::Progress;
         }
         // A word or a ticked step is news, but the files are as they were: the rounds so far still count, and so does
         // more and more of it.
@@ -154,7 +154,7 @@ impl Progress {
         let is_free =
             if new_step { self.steps_only <= steps_free } else { self.verdicts_only <= VERDICTS_FREE };
         if (new_step || new_verdict) && is_free {
-            return Standing::Progress;
+            return RoundStanding::Progress;
         }
         let is_change = passes && is_return == Visit::New;
         if is_change && self.forgiven < settings.stuck_after {
@@ -165,15 +165,15 @@ impl Progress {
         self.standing(settings)
     }
 
-    fn standing(&self, settings: &ProgressSettings) -> Standing {
+    fn standing(&self, settings: &ProgressSettings) -> RoundStanding {
         if self.returns >= settings.returns_max {
-            Standing::Loop
+            RoundStanding::Loop
         } else if self.without >= settings.stuck_after {
-            Standing::Stuck
+            RoundStanding::Stuck
         } else if self.without >= settings.tell_after || self.returns > 0 {
-            Standing::Tell
+            RoundStanding::Tell
         } else {
-            Standing::Fine
+            RoundStanding::Fine
         }
     }
 
@@ -209,7 +209,7 @@ impl Progress {
     }
 
     /// Returns true if fewer checks or errors fail than ever before. The first measurement is only a start.
-    fn improve(&mut self, failing: &Failing) -> bool {
+    fn improve(&mut self, failing: &FailingChecks) -> bool {
         let is_less = |best: &mut Option<u64>, now: u64| {
             let less = best.is_some_and(|best| now < best);
             *best = Some(best.map_or(now, |best| best.min(now)));
@@ -261,15 +261,15 @@ enum Visit {
     Again,
 }
 
-impl Standing {
+impl RoundStanding {
     /// Returns the name used in charts.
     pub fn as_str(self) -> &'static str {
         match self {
-            Standing::Progress => "progress",
-            Standing::Fine => "fine",
-            Standing::Tell => "tell",
-            Standing::Stuck => "stuck",
-            Standing::Loop => "loop",
+            RoundStanding::Progress => "progress",
+            RoundStanding::Fine => "fine",
+            RoundStanding::Tell => "tell",
+            RoundStanding::Stuck => "stuck",
+            RoundStanding::Loop => "loop",
         }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
 
     fn failing(tree: &str, errors: u64) -> Round {
         let set = format!("{errors} errors");
-        let failing = Failing { checks: u64::from(errors > 0), errors, set };
+        let failing = FailingChecks { checks: u64::from(errors > 0), errors, set };
         Round { tree: tree.to_owned(), checks: Some(failing), ..Round::default() }
     }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn judged(rounds: &[Round]) -> String {
-        let mut progress = Progress::begun("a");
+        let mut progress = TaskProgress::begun("a");
         let settings = ProgressSettings::default();
         let words: Vec<&str> =
             rounds.iter().map(|round| progress.record(round, &settings).as_str()).collect();
@@ -383,7 +383,7 @@ mod tests {
         let settings = ProgressSettings::default();
         let judged = |start: u64, errors: &[u64]| -> String {
             let start = failing("a", start).checks.unwrap_or_default();
-            let mut progress = Progress::measured("a", &start);
+            let mut progress = TaskProgress::measured("a", &start);
             let words = errors.iter().enumerate().map(|(number, errors)| {
                 progress.record(&failing(&format!("t{number}"), *errors), &settings).as_str()
             });

@@ -4,7 +4,7 @@
 use super::agents::AgentDescription;
 use super::constraints::ConstraintContext;
 use super::context::Orchestration;
-use super::decision::Kind;
+use super::decision::DecisionKind;
 use super::enabled::EnabledDecisions;
 use super::error::{ErrorCategory, ErrorContext};
 use super::history::{ExecutionSummary, SummaryError};
@@ -28,23 +28,23 @@ pub const PLACEHOLDERS: [&str; 11] = [
 
 /// A prompt text with `{placeholders}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(String);
+pub struct PromptTemplate(String);
 
-pub(super) type Values = Vec<(&'static str, String)>;
+pub(super) type PromptValues = Vec<(&'static str, String)>;
 
-impl Template {
+impl PromptTemplate {
     /// Creates a template; unknown placeholders are kept as text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Replaces every known placeholder, once. Other braces are kept.
-    pub(super) fn fill(&self, values: &Values) -> String {
+    pub(super) fn fill(&self, values: &PromptValues) -> String {
         let mut filled = String::with_capacity(self.0.len());
         for piece in pieces(&self.0) {
             match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Name { name, whole } => {
+                PromptPiece::Text(text) => filled.push_str(text),
+                PromptPiece::Name { name, whole } => {
                     let value = values.iter().find(|(known, _)| *known == name);
                     filled.push_str(value.map_or(whole, |(_, value)| value));
                 }
@@ -55,44 +55,44 @@ impl Template {
 }
 
 /// Returns unknown placeholders, which are probably typos.
-pub fn unknown_placeholders(template: &Template) -> Vec<String> {
+pub fn unknown_placeholders(template: &PromptTemplate) -> Vec<String> {
     let names = pieces(&template.0).into_iter().filter_map(|piece| match piece {
-        Piece::Name { name, .. } if !PLACEHOLDERS.contains(&name) => Some(name.to_owned()),
-        Piece::Name { .. } | Piece::Text(_) => None,
+        PromptPiece::Name { name, .. } if !PLACEHOLDERS.contains(&name) => Some(name.to_owned()),
+        PromptPiece::Name { .. } | PromptPiece::Text(_) => None,
     });
     names.collect()
 }
 
-enum Piece<'t> {
+enum PromptPiece<'t> {
     Text(&'t str),
     Name { name: &'t str, whole: &'t str },
 }
 
 /// Splits a template; `{name}` is a placeholder if it consists of letters only.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<PromptPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         let (before, from) = rest.split_at(open);
-        pieces.push(Piece::Text(before));
+        pieces.push(PromptPiece::Text(before));
         let name = from[1..].split_once('}').map(|(name, _)| name);
         match name.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic())) {
             Some(name) => {
                 let (whole, after) = from.split_at(name.len() + 2);
-                pieces.push(Piece::Name { name, whole });
+                pieces.push(PromptPiece::Name { name, whole });
                 rest = after;
             }
             None => {
-                pieces.push(Piece::Text(&from[..1]));
+                pieces.push(PromptPiece::Text(&from[..1]));
                 rest = &from[1..];
             }
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(PromptPiece::Text(rest));
     pieces
 }
 
-pub(super) fn select_values(input: &SelectAgentInput, enabled: &EnabledDecisions) -> Values {
+pub(super) fn select_values(input: &SelectAgentInput, enabled: &EnabledDecisions) -> PromptValues {
     let mut values =
         common(&input.task, input.plan.as_ref(), &input.history, &input.available_agents, &input.constraints);
     values.push(("error", input.last_error.as_ref().map_or_else(|| "No recent errors".to_owned(), error)));
@@ -105,7 +105,7 @@ pub(super) fn evaluate_values(
     input: &EvaluateProgressInput,
     agents: &[AgentDescription],
     enabled: &EnabledDecisions,
-) -> Values {
+) -> PromptValues {
     let mut values = common(&input.task, input.plan.as_ref(), &input.history, agents, &input.constraints);
     let last_agent = &input.last_execution.agent;
     let failed = input.last_execution.error.as_ref().map(|error| failure(last_agent, error));
@@ -121,7 +121,7 @@ fn common(
     history: &[ExecutionSummary],
     agents: &[AgentDescription],
     constraints: &ConstraintContext,
-) -> Values {
+) -> PromptValues {
     let listed =
         |texts: Vec<String>, none: &str| if texts.is_empty() { none.to_owned() } else { texts.join("\n\n") };
     vec![
@@ -253,27 +253,27 @@ pub(super) fn checks(context: &Orchestration) -> String {
 /// Lists the enabled decisions only.
 fn decisions(enabled: &EnabledDecisions) -> String {
     let lines = enabled.kinds().into_iter().map(|kind| match kind {
-        Kind::SelectMode => format!(
+        DecisionKind::SelectMode => format!(
             "- `{{\"type\": \"SELECT_MODE\", \"mode\": …, \"reason\": …}}`: run this agent next; `mode` is one of {}",
             enabled.modes.join(", ")
         ),
-        Kind::Continue => {
+        DecisionKind::Continue => {
             let current = enabled.current.as_deref().unwrap_or_default();
             format!("- `{{\"type\": \"CONTINUE\", \"reason\": …}}`: {current} continues its work")
         }
-        Kind::Complete => {
+        DecisionKind::Complete => {
             "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; `reason` says what was achieved".to_owned()
         }
-        Kind::Retry => {
+        DecisionKind::Retry => {
             "- `{\"type\": \"RETRY\", \"reason\": …}`: the result is not acceptable; run the same agent again".to_owned()
         }
-        Kind::Skip => {
+        DecisionKind::Skip => {
             "- `{\"type\": \"SKIP\", \"reason\": …}`: skip the current step of the plan".to_owned()
         }
-        Kind::Abort => {
+        DecisionKind::Abort => {
             "- `{\"type\": \"ABORT\", \"reason\": …}`: stop; the task ends as failed".to_owned()
         }
-        Kind::Ask => {
+        DecisionKind::Ask => {
             "- `{\"type\": \"ASK\", \"reason\": …}`: ask a person; `reason` is the question"
                 .to_owned()
         }
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn values_are_never_searched_for_placeholders() {
-        let values: Values =
+        let values: PromptValues =
             vec![("task", "use {plan} and {task} and $1".into()), ("plan", "{agents}".into())];
         let table = [
             ("{task}", "use {plan} and {task} and $1"),
@@ -300,16 +300,16 @@ mod tests {
             ("ä{plan}ö", "ä{agents}ö"),
         ];
         for (template, expected) in table {
-            assert_eq!(Template::new(template).fill(&values), expected, "{template}");
+            assert_eq!(PromptTemplate::new(template).fill(&values), expected, "{template}");
         }
     }
 
     #[test]
     fn slips_in_templates_are_found() {
-        let unknown = unknown_placeholders(&Template::new("{task} {taks} {\"x\": {plan}} {error}"));
+        let unknown = unknown_placeholders(&PromptTemplate::new("{task} {taks} {\"x\": {plan}} {error}"));
         assert_eq!(unknown, ["taks"]);
         for text in [include_str!("select.md"), include_str!("evaluate.md")] {
-            assert!(unknown_placeholders(&Template::new(text)).is_empty());
+            assert!(unknown_placeholders(&PromptTemplate::new(text)).is_empty());
         }
     }
 }

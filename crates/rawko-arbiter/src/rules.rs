@@ -4,14 +4,14 @@
 use super::agents::AgentProfile;
 use super::context::{EntryResult, ExecutionEntry, Orchestration};
 use super::decide::{Case, Moment};
-use super::decision::{By, Decided, Decision};
+use super::decision::{ArbiterDecision, Decision, DecisionOrigin};
 use super::enabled::EnabledDecisions;
 use super::input::choosable;
 use super::plan::Plan;
 
 /// The value of an agent's `data.verdict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AgentVerdict {
     Good,
     Bad,
     /// A verdict specific to the agent; its file may define it.
@@ -19,23 +19,23 @@ pub(super) enum Verdict {
     None,
 }
 
-pub(super) fn verdict(entry: &ExecutionEntry) -> Verdict {
+pub(super) fn verdict(entry: &ExecutionEntry) -> AgentVerdict {
     match entry.verdict() {
-        None => Verdict::None,
-        Some("passed" | "approved" | "success") => Verdict::Good,
-        Some("failed" | "rejected" | "failure") => Verdict::Bad,
-        Some(_) => Verdict::Other,
+        None => AgentVerdict::None,
+        Some("passed" | "approved" | "success") => AgentVerdict::Good,
+        Some("failed" | "rejected" | "failure") => AgentVerdict::Bad,
+        Some(_) => AgentVerdict::Other,
     }
 }
 
-pub(super) fn ruled(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+pub(super) fn ruled(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     match case.moment {
         Moment::Select => selecting(case, enabled),
         Moment::Evaluate => evaluating(case, enabled),
     }
 }
 
-fn selecting(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+fn selecting(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     if enabled.can_complete {
         return Some(complete(case.context));
     }
@@ -50,14 +50,14 @@ fn selecting(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
 
 /// A verdict defined in the agent's file has precedence, being the most specific; then the plan; then the file's
 /// transitions for success, failure and limits.
-fn evaluating(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
+fn evaluating(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<ArbiterDecision> {
     let last = case.context.last()?;
     if let Some(decided) = custom(case, enabled, last) {
         return Some(decided);
     }
     let is_good = match verdict(last) {
-        Verdict::Good | Verdict::None => true,
-        Verdict::Bad | Verdict::Other => false,
+        AgentVerdict::Good | AgentVerdict::None => true,
+        AgentVerdict::Bad | AgentVerdict::Other => false,
     };
     if is_good && enabled.can_complete && Plan::of(&case.context.plan).is_some_and(|plan| plan.is_complete())
     {
@@ -66,7 +66,7 @@ fn evaluating(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     declared(case, enabled, last)
 }
 
-fn complete(context: &Orchestration) -> Decided {
+fn complete(context: &Orchestration) -> ArbiterDecision {
     let summary = context.last().and_then(said);
     let summary = summary.unwrap_or_else(|| "every step of the plan is settled".to_owned());
     by_rule(Decision::Complete { summary }, None, "the plan is complete")
@@ -81,7 +81,7 @@ fn profile<'a>(case: &Case<'a>, name: &str) -> Option<&'a AgentProfile> {
     choosable(case.context, case.agents).into_iter().find(|profile| profile.name == name)
 }
 
-fn custom(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<Decided> {
+fn custom(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<ArbiterDecision> {
     let word = last.verdict()?;
     let target = profile(case, &last.agent)?.transitions.custom.get(word)?;
     let reason = format!("the agent {} declares where `{word}` leads", last.agent);
@@ -89,14 +89,16 @@ fn custom(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) ->
 }
 
 /// Follows the verdict if there is one, else the result of the execution. An undefined verdict is left to the model.
-fn declared(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<Decided> {
+fn declared(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<ArbiterDecision> {
     let transitions = &profile(case, &last.agent)?.transitions;
     let (name, target) = match (last.result, verdict(last)) {
-        (EntryResult::Success, Verdict::Good | Verdict::None) => ("onSuccess", &transitions.on_success),
-        (EntryResult::Success, Verdict::Bad) => ("onFailure", &transitions.on_failure),
+        (EntryResult::Success, AgentVerdict::Good | AgentVerdict::None) => {
+            ("onSuccess", &transitions.on_success)
+        }
+        (EntryResult::Success, AgentVerdict::Bad) => ("onFailure", &transitions.on_failure),
         (EntryResult::Failure | EntryResult::Timeout, _) => ("onFailure", &transitions.on_failure),
         (EntryResult::MaxIterations, _) => ("onMaxIterations", &transitions.on_max_iterations),
-        (EntryResult::Success, Verdict::Other) | (EntryResult::Cancelled, _) => return None,
+        (EntryResult::Success, AgentVerdict::Other) | (EntryResult::Cancelled, _) => return None,
     };
     let reason = format!("the agent {} declares {name}", last.agent);
     towards(enabled, target.as_deref()?, last, reason, &format!("{}.{name}", last.agent))
@@ -109,7 +111,7 @@ fn towards(
     last: &ExecutionEntry,
     reason: String,
     why: &str,
-) -> Option<Decided> {
+) -> Option<ArbiterDecision> {
     let (decision, agent) = if target == "complete" {
         (Decision::Complete { summary: said(last).unwrap_or(reason) }, None)
     } else if enabled.can_continue && enabled.current.as_deref() == Some(target) {
@@ -120,6 +122,6 @@ fn towards(
     enabled.allows(&decision).then(|| by_rule(decision, agent, why))
 }
 
-fn by_rule(decision: Decision, agent: Option<String>, why: &str) -> Decided {
-    Decided { decision, agent, by: By::Rule, why: why.to_owned() }
+fn by_rule(decision: Decision, agent: Option<String>, why: &str) -> ArbiterDecision {
+    ArbiterDecision { decision, agent, by: DecisionOrigin::Rule, why: why.to_owned() }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decide::Moment;
-use super::prompt::Template;
+use super::prompt::PromptTemplate;
 
 /// Folder of a project's own prompts, relative to the project.
 const FOLDER: &str = ".rawko/prompts";
@@ -33,9 +33,9 @@ pub struct ArbiterSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompts {
     /// Question for the next agent.
-    pub select: Template,
+    pub select: PromptTemplate,
     /// Question about the last execution.
-    pub evaluate: Template,
+    pub evaluate: PromptTemplate,
 }
 
 impl Default for ArbiterSettings {
@@ -54,8 +54,8 @@ impl Default for ArbiterSettings {
 impl Default for Prompts {
     fn default() -> Self {
         Self {
-            select: Template::new(include_str!("select.md")),
-            evaluate: Template::new(include_str!("evaluate.md")),
+            select: PromptTemplate::new(include_str!("select.md")),
+            evaluate: PromptTemplate::new(include_str!("evaluate.md")),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Prompts {
     }
 
     /// Returns the template of a question.
-    pub fn of(&self, moment: Moment) -> &Template {
+    pub fn of(&self, moment: Moment) -> &PromptTemplate {
         match moment {
             Moment::Select => &self.select,
             Moment::Evaluate => &self.evaluate,
@@ -81,12 +81,12 @@ impl Prompts {
     }
 }
 
-fn found(given: Option<&String>, path: &Path, usual: Template) -> Result<Template, Error> {
+fn found(given: Option<&String>, path: &Path, usual: PromptTemplate) -> Result<PromptTemplate, Error> {
     if let Some(text) = given {
-        return Ok(Template::new(text.as_str()));
+        return Ok(PromptTemplate::new(text.as_str()));
     }
     match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Template::new(text)),
+        Ok(text) => Ok(PromptTemplate::new(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(usual),
         Err(error) => Err(error),
     }

@@ -5,8 +5,8 @@
 
 use expect_test::expect;
 use rawko_arbiter::{
-    AgentProfile, ArbiterSettings, Case, Decision, Inquiry, Moment, Next, Orchestration, Prompts, decide,
-    parse_answer,
+    AgentProfile, ArbiterSettings, Case, Decision, Inquiry, InquiryStep, Moment, Orchestration, Prompts,
+    decide, parse_answer,
 };
 use rawko_core::Value;
 use serde_json::{Value as Json, json};
@@ -392,8 +392,10 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_the_problem_and_then_th
     let (agents, settings) = (agents(), ArbiterSettings { retries: 1, ..ArbiterSettings::default() });
     let case = Case { moment: Moment::Evaluate, context: &context, agents: &agents, settings: &settings };
     let mut inquiry = Inquiry::new(&case, &Prompts::default(), 0).unwrap();
-    assert!(matches!(inquiry.next(&case), Next::Ask { turns, .. } if turns.len() == 1));
-    let Next::Ask { turns, .. } = inquiry.answered(&case, "Looks incomplete, 0 failed.") else { panic!() };
+    assert!(matches!(inquiry.next(&case), InquiryStep::Ask { turns, .. } if turns.len() == 1));
+    let InquiryStep::Ask { turns, .. } = inquiry.answered(&case, "Looks incomplete, 0 failed.") else {
+        panic!()
+    };
     expect![[r#"
         [
             Answer(
@@ -404,7 +406,7 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_the_problem_and_then_th
             ),
         ]
     "#]].assert_debug_eq(&&turns[1..]);
-    let Next::Decided(decided) = inquiry.answered(&case, "COMPLETE") else { panic!() };
+    let InquiryStep::Decided(decided) = inquiry.answered(&case, "COMPLETE") else { panic!() };
     expect![[r#"{"type":"CONTINUE","reason":"it is the default agent","by":"fallback","why":"no rule applies, and no answer could be used"}"#]].assert_eq(&decided.to_value().to_string());
     let record = inquiry.record();
     assert_eq!(record.get("attempts").as_list().unwrap().len(), 2);
@@ -418,7 +420,7 @@ fn an_answer_that_can_be_used_decides() {
     let case = Case { moment: Moment::Evaluate, context: &context, agents: &agents, settings: &settings };
     let mut inquiry = Inquiry::new(&case, &Prompts::default(), 0).unwrap();
     let answer = r#"{"type":"SELECT_MODE","mode":"tester","reason":"see whether it works"}"#;
-    let Next::Decided(decided) = inquiry.answered(&case, answer) else { panic!() };
+    let InquiryStep::Decided(decided) = inquiry.answered(&case, answer) else { panic!() };
     expect![[r#"{"agent":{"name":"tester"},"decision":{"type":"SELECT_MODE","mode":"tester","reason":"see whether it works","by":"model","why":"the arbiter's model says so"}}"#]].assert_eq(&decided.to_selection().to_string());
 }
 

@@ -6,10 +6,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rawko_arbiter::{AgentProfile, ArbiterSettings, Case, Inquiry, Moment, Next, Orchestration, Prompts};
-use rawko_chart::{Registry, Source, load};
+use rawko_arbiter::{
+    AgentProfile, ArbiterSettings, Case, Inquiry, InquiryStep, Moment, Orchestration, Prompts,
+};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{AgentEntry, Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use serde_json::{Value as Json, json};
 
 const CHART: &str = include_str!("../../../charts/orchestrator.yaml");
@@ -25,7 +27,7 @@ fn agents() -> Vec<AgentProfile> {
 }
 
 fn begin() -> Simulation {
-    let loaded = load(&Source::new("orchestrator.yaml", CHART), &Registry::default());
+    let loaded = load(&SourceFile::new("orchestrator.yaml", CHART), &Registry::default());
     let agent =
         |id: &str| AgentEntry { id: id.into(), roles: vec![], task_types: vec![], details: Value::Null };
     let world = World { env: Value::Null, agents: ["planner", "developer", "tester"].map(agent).to_vec() };
@@ -50,11 +52,11 @@ fn decide(moment: Moment, input: &Value, answer: Option<&str>) -> Value {
     let case = Case { moment, context: &context, agents: &agents, settings: &settings };
     let mut inquiry = Inquiry::new(&case, &Prompts::default(), 0).unwrap();
     let next = match (inquiry.next(&case), answer) {
-        (Next::Ask { .. }, Some(answer)) => inquiry.answered(&case, answer),
-        (Next::Ask { .. }, None) => inquiry.give_up(&case),
+        (InquiryStep::Ask { .. }, Some(answer)) => inquiry.answered(&case, answer),
+        (InquiryStep::Ask { .. }, None) => inquiry.give_up(&case),
         (settled, _) => settled,
     };
-    let Next::Decided(decided) = next else { panic!("{next:?}") };
+    let InquiryStep::Decided(decided) = next else { panic!("{next:?}") };
     match moment {
         Moment::Select => decided.to_selection(),
         Moment::Evaluate => decided.to_value(),
@@ -92,7 +94,7 @@ fn answered(fate: Fate) -> (&'static str, Json) {
     }
 }
 
-fn stimulus(line: &Line, fate: Fate, answer: Option<&str>) -> Stimulus {
+fn stimulus(line: &ReportLine, fate: Fate, answer: Option<&str>) -> Stimulus {
     let Some(invoked) = line
         .invoked
         .iter()

@@ -5,7 +5,7 @@
 
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use rawko_arbiter::loop_control::{
-    Detector, LoopMemory, LoopSettings, Observation, Verdict, check_before, observe,
+    CallObservation, Detector, LoopMemory, LoopSettings, LoopVerdict, check_before, observe,
 };
 use rawko_core::Value;
 use serde_json::json;
@@ -43,12 +43,12 @@ enum Worst {
     Doom,
 }
 
-fn worst_of(verdict: &Verdict) -> Worst {
+fn worst_of(verdict: &LoopVerdict) -> Worst {
     match verdict {
-        Verdict::Fine => Worst::Fine,
-        Verdict::Notice { .. } => Worst::Notice,
-        Verdict::Block { .. } => Worst::Block,
-        Verdict::Doom { .. } => Worst::Doom,
+        LoopVerdict::Fine => Worst::Fine,
+        LoopVerdict::Notice { .. } => Worst::Notice,
+        LoopVerdict::Block { .. } => Worst::Block,
+        LoopVerdict::Doom { .. } => Worst::Doom,
     }
 }
 
@@ -57,10 +57,10 @@ fn one(memory: LoopMemory, call: &Call, settings: &LoopSettings) -> (LoopMemory,
     let Call { name, input, result } = call;
     let before = check_before(&memory, name, input, settings);
     let observation = match before {
-        Verdict::Fine | Verdict::Notice { .. } => {
-            Observation::Returned { name, input, content: result, is_error: false }
+        LoopVerdict::Fine | LoopVerdict::Notice { .. } => {
+            CallObservation::Returned { name, input, content: result, is_error: false }
         }
-        Verdict::Block { .. } | Verdict::Doom { .. } => Observation::Blocked { name, input },
+        LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => CallObservation::Blocked { name, input },
     };
     let (memory, after) = observe(memory, observation, settings);
     (memory, worst_of(&before).max(worst_of(&after)))
@@ -362,13 +362,14 @@ fn it_escalates() {
     }
     use Worst::{Block, Doom, Fine, Notice};
     assert_eq!(said, [Fine, Fine, Notice, Notice, Block, Block, Doom]);
-    let Verdict::Doom { detector, text } = check_before(&memory, again.name, &again.input, &settings) else {
+    let LoopVerdict::Doom { detector, text } = check_before(&memory, again.name, &again.input, &settings)
+    else {
         panic!()
     };
     assert_eq!((detector, text.as_str()), (Detector::RepeatedCalls, "`Read` 4 times with the same results"));
     assert_eq!(
         check_before(&memory, "Read", &json!({"path": "b"}).into(), &settings),
-        Verdict::Fine,
+        LoopVerdict::Fine,
         "anything else may be done"
     );
 }
@@ -379,15 +380,15 @@ fn whoever_never_asks_before_is_told_after() {
     let settings = LoopSettings::default();
     let input: Value = json!({"path": "a"}).into();
     let mut memory = LoopMemory::default();
-    let mut last = Verdict::Fine;
+    let mut last = LoopVerdict::Fine;
     for _ in 0..8 {
         (memory, last) = observe(
             memory,
-            Observation::Returned { name: "Read", input: &input, content: "x", is_error: false },
+            CallObservation::Returned { name: "Read", input: &input, content: "x", is_error: false },
             &settings,
         );
     }
-    assert!(matches!(last, Verdict::Doom { detector: Detector::RepeatedCalls, .. }));
+    assert!(matches!(last, LoopVerdict::Doom { detector: Detector::RepeatedCalls, .. }));
 }
 
 fn any_call() -> impl Strategy<Value = Call> {

@@ -1,7 +1,7 @@
 //! Named passes of the build loop with and without progress.
 
 use rawko_arbiter::loop_control::PassKind::{Implement, Validate};
-use rawko_arbiter::loop_control::{Detector, LoopSettings, Pass, PassHistory, Verdict, judge_passes};
+use rawko_arbiter::loop_control::{Detector, LoopSettings, LoopVerdict, Pass, PassHistory, judge_passes};
 
 /// Implement and validate alternating, with the errors that validate counted.
 fn passes(errors: &[Option<u64>]) -> PassHistory {
@@ -32,7 +32,7 @@ fn passes_that_must_fire() {
     for (name, history, now_ms, expected) in cases {
         let verdict = judge_passes(&history, now_ms, &LoopSettings::default());
         assert!(
-            matches!(&verdict, Verdict::Doom { detector, .. } if *detector == expected),
+            matches!(&verdict, LoopVerdict::Doom { detector, .. } if *detector == expected),
             "{name}: {verdict:?}"
         );
     }
@@ -44,9 +44,9 @@ fn a_circle_of_passes_is_seen_without_the_count_of_stalled_ones() {
     let settings = LoopSettings { stalled_passes: 100, alternations_max: 8, ..LoopSettings::default() };
     let up_and_down = counted(&[4, 6, 4, 6, 4, 6]);
     let verdict = judge_passes(&up_and_down, 0, &settings);
-    assert!(matches!(verdict, Verdict::Doom { detector: Detector::Oscillation, .. }), "{verdict:?}");
+    assert!(matches!(verdict, LoopVerdict::Doom { detector: Detector::Oscillation, .. }), "{verdict:?}");
     let falling = counted(&[9, 8, 7, 6, 5, 4]);
-    assert_eq!(judge_passes(&falling, 0, &settings), Verdict::Fine);
+    assert_eq!(judge_passes(&falling, 0, &settings), LoopVerdict::Fine);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn passes_that_must_not_fire() {
     ];
     for (name, history, now_ms) in cases {
         let verdict = judge_passes(&history, now_ms, &LoopSettings::default());
-        assert_eq!(verdict, Verdict::Fine, "{name}");
+        assert_eq!(verdict, LoopVerdict::Fine, "{name}");
     }
 }
 
@@ -78,6 +78,6 @@ fn a_notice_comes_before_doom() {
         ("oscillation", passes(&[None; 4]), 0),
     ] {
         let verdict = judge_passes(&history, now_ms, &settings);
-        assert!(matches!(verdict, Verdict::Notice { .. }), "{name}: {verdict:?}");
+        assert!(matches!(verdict, LoopVerdict::Notice { .. }), "{name}: {verdict:?}");
     }
 }

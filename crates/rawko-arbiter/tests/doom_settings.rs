@@ -4,8 +4,8 @@
 
 use expect_test::expect;
 use rawko_arbiter::loop_control::{LoopSettings, NarrowingError};
-use rawko_chart::render::{Style, report};
-use rawko_chart::{Document, Source};
+use rawko_chart::render::{ReportStyle, report};
+use rawko_chart::{SourceFile, SpannedValue};
 use rawko_core::Value;
 use rawko_host::{Environment, Settings, SettingsReader};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn thresholds_from_the_settings() {
     let text =
         "loop: {notice_after: 2, build_time_max: 30m, polling_tools: [\"mcp__ci__*\"], depth_max: 1}\n";
     let (settings, findings) =
-        Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
+        Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::default());
     assert!(findings.is_empty());
     let (own, problems) = LoopSettings::of_settings(&settings);
     assert!(problems.is_empty());
@@ -34,7 +34,7 @@ fn thresholds_that_are_none() {
     let text = "notice_aftr: 2\nblock_after: 1\ncycle_max: 9\nbuild_time_max: soon\nprompt_tokens_max: many\ndoom_after: 2\n";
     let environment = Environment::default();
     let mut reader = SettingsReader::new(&environment);
-    LoopSettings::default().take(&mut reader, &Document::read(text).unwrap());
+    LoopSettings::default().take(&mut reader, &SpannedValue::read(text).unwrap());
     expect![[r#"
         error[rawko::settings::unknown_key]: `loop` has no key `notice_aftr`
          --> config.yaml:1:1
@@ -84,8 +84,8 @@ fn thresholds_that_are_none() {
 
     "#]].assert_eq(&report(
         &reader.findings,
-        &Source::new("config.yaml", text),
-        Style::default(),
+        &SourceFile::new("config.yaml", text),
+        ReportStyle::default(),
     ));
 }
 

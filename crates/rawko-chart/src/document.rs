@@ -1,4 +1,4 @@
-//! `Document`: any YAML or JSON text as an owned tree with source locations. For files beside charts (scenarios,
+//! `SpannedValue`: any YAML or JSON text as an owned tree with source locations. For files beside charts (scenarios,
 //! settings, stubs), whose readers are in other crates and need equally precise findings.
 
 use crate::finding::Finding;
@@ -7,7 +7,7 @@ use crate::tree::{Data, NodeView, TextTree};
 
 /// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct SpannedValue {
     /// Location of the value in its text, without the key.
     pub span: Span,
     /// The value itself.
@@ -28,7 +28,7 @@ pub enum DocumentData {
     /// Quoted text, or plain text that is no other scalar.
     Str(String),
     /// Items in document order.
-    List(Vec<Document>),
+    List(Vec<SpannedValue>),
     /// Entries in document order; no key occurs twice.
     Map(Vec<DocumentEntry>),
 }
@@ -41,17 +41,17 @@ pub struct DocumentEntry {
     /// Location of the key.
     pub key_span: Span,
     /// The value of the key, with its own location.
-    pub value: Document,
+    pub value: SpannedValue,
 }
 
-impl Document {
+impl SpannedValue {
     /// Reads a text, or returns everything that prevents it from being read.
-    pub fn read(text: &str) -> Result<Document, Vec<Finding>> {
+    pub fn read(text: &str) -> Result<SpannedValue, Vec<Finding>> {
         Ok(owned(TextTree::read(text)?.root()))
     }
 
     /// Returns the value of a key, if this is a map that has it.
-    pub fn get(&self, key: &str) -> Option<&Document> {
+    pub fn get(&self, key: &str) -> Option<&SpannedValue> {
         self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
@@ -61,7 +61,7 @@ impl Document {
     }
 
     /// Returns the items if this is a list.
-    pub fn items(&self) -> Option<&[Document]> {
+    pub fn items(&self) -> Option<&[SpannedValue]> {
         if let DocumentData::List(items) = &self.data { Some(items) } else { None }
     }
 
@@ -91,7 +91,7 @@ impl Document {
             DocumentData::Int(value) => (*value).into(),
             DocumentData::Float(value) => (*value).into(),
             DocumentData::Str(text) => text.as_str().into(),
-            DocumentData::List(items) => items.iter().map(Document::to_json).collect(),
+            DocumentData::List(items) => items.iter().map(SpannedValue::to_json).collect(),
             DocumentData::Map(entries) => serde_json::Value::Object(
                 entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect(),
             ),
@@ -100,7 +100,7 @@ impl Document {
 }
 
 /// Recursion is bounded: the tree's own limit on depth has already been applied.
-fn owned(view: NodeView<'_>) -> Document {
+fn owned(view: NodeView<'_>) -> SpannedValue {
     let data = match view.data() {
         Data::Null => DocumentData::Null,
         Data::Bool(value) => DocumentData::Bool(value),
@@ -110,7 +110,7 @@ fn owned(view: NodeView<'_>) -> Document {
         Data::List { .. } => DocumentData::List(view.each_item().map(owned).collect()),
         Data::Map { .. } => DocumentData::Map(view.each_pair().map(owned_entry).collect()),
     };
-    Document { span: view.span(), data }
+    SpannedValue { span: view.span(), data }
 }
 
 fn owned_entry(pair: crate::tree::Pair<'_>) -> DocumentEntry {

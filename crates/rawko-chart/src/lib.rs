@@ -1,11 +1,11 @@
 //! Loads text (YAML, JSON, SCXML, XState) into a checked chart with a span for every finding, and draws it.
 //!
 //! ```
-//! use rawko_chart::{Registry, Source, load};
+//! use rawko_chart::{Registry, SourceFile, load};
 //! use rawko_core::{Event, Value, start, step};
 //!
 //! let text = "statechart: {id: door, initial: shut, states: {shut: {on: {OPEN: open}}, open: {}}}";
-//! let loaded = load(&Source::new("door.yaml", text), &Registry::default());
+//! let loaded = load(&SourceFile::new("door.yaml", text), &Registry::default());
 //! assert!(loaded.findings.is_empty());
 //! let chart = loaded.chart.unwrap();
 //!
@@ -41,7 +41,7 @@ mod version;
 pub use check::analyse;
 pub use check::recursion::{ChartStart, ChartStarts, recursive_charts};
 pub use codes::FindingCode;
-pub use document::{Document, DocumentData, DocumentEntry};
+pub use document::{DocumentData, DocumentEntry, SpannedValue};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{
@@ -55,6 +55,6 @@ pub use property::{
 pub use references::{StateReference, StateReferences};
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
-pub use source::{Source, Span};
+pub use source::{SourceFile, Span};
 pub use suggest::nearest;
 pub use tree::{DEPTH_MAX, NODES_MAX, SOURCE_BYTES_MAX};

@@ -3,8 +3,8 @@
 use rawko_core::{Blueprint, Chart};
 
 use crate::check;
-use crate::check::lockstep;
 use crate::check::recursion::{self, ChartStart};
+use crate::check::region_cycles;
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
 use crate::lowered::{LoweredChart, Places};
@@ -12,7 +12,7 @@ use crate::migration::{MigrationEntry, migrations_of_chart};
 use crate::property::{Property, properties_of_chart};
 use crate::read::{ReadDocument, classify, read_chart, registry_instead};
 use crate::registry::Registry;
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 use crate::tree::{SOURCE_BYTES_MAX, TextTree, too_large};
 
 const NOT_COMPILED: &str = crate::codes::NOT_COMPILED.name;
@@ -45,13 +45,13 @@ impl Loaded {
 }
 
 /// Reads, checks and compiles the chart in a text.
-pub fn load(source: &Source, registry: &Registry) -> Loaded {
+pub fn load(source: &SourceFile, registry: &Registry) -> Loaded {
     let (lowered, mut findings) = lower_source(source, registry);
     let Some(lowered) = lowered else {
         return Loaded { findings, ..Loaded::default() };
     };
     let references = recursion::references(&lowered);
-    let suspects = lockstep::suspects(&lowered);
+    let suspects = region_cycles::suspects(&lowered);
     let LoweredChart { blueprint, places } = lowered;
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
@@ -66,7 +66,7 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
         migrations = read;
         findings.extend(problems);
         findings.extend(recursion::invokes_itself(chart, &starts, registry));
-        findings.extend(lockstep::analyse(chart, &suspects, &findings));
+        findings.extend(region_cycles::analyse(chart, &suspects, &findings));
         if findings.len() > found {
             tidy(&mut findings);
         }
@@ -76,7 +76,7 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
 
 /// Reads and checks the chart in a text without compiling it: returns the blueprint with locations, also if a finding
 /// is fatal, and all findings in the order of the text.
-pub fn lower_source(source: &Source, registry: &Registry) -> (Option<LoweredChart>, Vec<Finding>) {
+pub fn lower_source(source: &SourceFile, registry: &Registry) -> (Option<LoweredChart>, Vec<Finding>) {
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
@@ -100,7 +100,7 @@ fn compile(blueprint: Blueprint, places: &Places, findings: &mut Vec<Finding>) -
 }
 
 /// Like [`load`], for bytes that may not be text. The source is the decoded part, for showing findings.
-pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loaded) {
+pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (SourceFile, Loaded) {
     match source_from_bytes(name, bytes) {
         Ok(source) => {
             let loaded = load(&source, registry);
@@ -114,18 +114,18 @@ pub fn load_bytes(name: &str, bytes: &[u8], registry: &Registry) -> (Source, Loa
 }
 
 /// Decodes bytes to text, or returns the finding.
-pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<Source, Box<(Source, Finding)>> {
+pub fn source_from_bytes(name: &str, bytes: &[u8]) -> Result<SourceFile, Box<(SourceFile, Finding)>> {
     if bytes.len() > SOURCE_BYTES_MAX {
-        return Err(Box::new((Source::new(name, ""), too_large(bytes.len()))));
+        return Err(Box::new((SourceFile::new(name, ""), too_large(bytes.len()))));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Source::new(name, text)),
+        Ok(text) => Ok(SourceFile::new(name, text)),
         Err(error) => Err(Box::new(invalid_utf8(name, bytes, error.valid_up_to()))),
     }
 }
 
 /// Shows the affected line, with invalid bytes replaced.
-fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
+fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (SourceFile, Finding) {
     let end = bytes.len().min(offset + SHOWN_BYTES_MAX);
     let rest = String::from_utf8_lossy(&bytes[offset..end]);
     let rest = rest.split('\n').next().unwrap_or_default();
@@ -133,10 +133,10 @@ fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
     let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
     let message = format!("the text is not UTF-8: byte {offset} (0x{:02x}) is invalid", bytes[offset]);
     let finding = Finding::new(INVALID_UTF8, Severity::Fatal, span, message).help("save the file as UTF-8");
-    (Source::new(name, text), finding)
+    (SourceFile::new(name, text), finding)
 }
 
-fn read(source: &Source, registry: &Registry, findings: &mut Vec<Finding>) -> Option<LoweredChart> {
+fn read(source: &SourceFile, registry: &Registry, findings: &mut Vec<Finding>) -> Option<LoweredChart> {
     let tree = match TextTree::read(&source.text) {
         Ok(tree) => tree,
         Err(problems) => {

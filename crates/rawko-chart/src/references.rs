@@ -13,7 +13,7 @@ use crate::lowered::LoweredChart;
 use crate::property::state_names;
 use crate::read::{ReadDocument, classify, read_chart};
 use crate::registry::Registry;
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 use crate::tree::{NodeView, TextTree, locate};
 
 /// One name of a state in the text: a part of a target such as `b` in `#a.b`, or an explicit id.
@@ -38,7 +38,7 @@ pub struct StateReferences {
 
 impl StateReferences {
     /// Reads a text. Returns `None` if it is not a chart; names that do not resolve are left out.
-    pub fn of(source: &Source, registry: &Registry) -> Option<StateReferences> {
+    pub fn of(source: &SourceFile, registry: &Registry) -> Option<StateReferences> {
         let mut findings = Vec::new();
         let tree = TextTree::read(&source.text).ok()?;
         let ReadDocument::Chart(body) = classify(tree.root(), &mut findings) else { return None };
@@ -159,7 +159,7 @@ mod tests {
 
     /// Returns `name → path` for every reference, in the order of the text.
     fn check(text: &str, expected: &[&str]) {
-        let source = Source::new("a.yaml", text);
+        let source = SourceFile::new("a.yaml", text);
         let found = StateReferences::of(&source, &Registry::default()).unwrap();
         let nodes = &found.lowered.blueprint.nodes;
         let shown: Vec<String> = found

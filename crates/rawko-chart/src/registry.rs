@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::def::RegistryEntryKey;
 use crate::finding::{Finding, Severity};
 use crate::read::{ReadDocument, classify};
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 use crate::tree::{NodeView, TextTree, to_value};
 use crate::version::{ChartVersion, VersionRange};
 
@@ -212,7 +212,7 @@ pub struct RegistryFile {
 }
 
 /// Reads a `machine_registry` document.
-pub fn read_registry(source: &Source) -> RegistryFile {
+pub fn read_registry(source: &SourceFile) -> RegistryFile {
     let mut file = RegistryFile::default();
     let tree = match TextTree::read(&source.text) {
         Ok(tree) => tree,

@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::finding::{Finding, Severity};
 use crate::printable::{masked, printable};
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 
 /// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct ReportStyle {
     /// Adds ANSI colours.
     pub color: bool,
 }
@@ -19,11 +19,11 @@ const SHOWN_MAX: usize = 50;
 const WIDTH: usize = 140;
 
 /// Renders all findings in sequence, with their locations underlined.
-pub fn report(findings: &[Finding], source: &Source, style: Style) -> String {
+pub fn report(findings: &[Finding], source: &SourceFile, style: ReportStyle) -> String {
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(WIDTH);
     let mut out = String::new();
-    let source = Source::new(&*printable(&source.name), &*masked(&source.text));
+    let source = SourceFile::new(&*printable(&source.name), &*masked(&source.text));
     for finding in findings.iter().take(SHOWN_MAX) {
         let finding = cleaned(finding);
         let groups = [group(&finding, &source)];
@@ -48,7 +48,7 @@ fn cleaned(finding: &Finding) -> Finding {
     }
 }
 
-fn group<'a>(finding: &'a Finding, source: &'a Source) -> Group<'a> {
+fn group<'a>(finding: &'a Finding, source: &'a SourceFile) -> Group<'a> {
     let level = match finding.severity {
         Severity::Warning => Level::WARNING,
         Severity::Error | Severity::Fatal => Level::ERROR,
@@ -114,12 +114,12 @@ fn boundary(text: &str, offset: usize) -> usize {
 }
 
 /// Returns the findings as data, for editors and other tools. Lines and columns count from 1, columns in characters.
-pub fn to_json(findings: &[Finding], source: &Source) -> serde_json::Value {
-    let lines = Lines::new(&source.text);
+pub fn to_json(findings: &[Finding], source: &SourceFile) -> serde_json::Value {
+    let lines = LineIndex::new(&source.text);
     findings.iter().map(|finding| finding_json(finding, source, &lines)).collect()
 }
 
-fn finding_json(finding: &Finding, source: &Source, lines: &Lines<'_>) -> serde_json::Value {
+fn finding_json(finding: &Finding, source: &SourceFile, lines: &LineIndex<'_>) -> serde_json::Value {
     let related: Vec<serde_json::Value> = finding
         .related
         .iter()
@@ -150,12 +150,12 @@ fn severity_word(severity: Severity) -> &'static str {
 }
 
 /// Line starts, to convert byte offsets to lines and columns.
-struct Lines<'t> {
+struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineIndex<'t> {
     fn new(text: &'t str) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }

@@ -1,18 +1,18 @@
-//! `Source` and `Span`: the text of a chart, and locations in it.
+//! `SourceFile` and `Span`: the text of a chart, and locations in it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 /// One file's text, with its display name.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceFile {
     /// Name for messages, usually a path; not opened.
     pub name: Arc<str>,
     /// The complete text.
     pub text: Arc<str>,
 }
 
-impl Source {
+impl SourceFile {
     /// Creates a source from a display name and its text.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), text: text.into() }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
-use rawko_chart::render::{self, Style};
+use rawko_chart::render::{self, ReportStyle};
 use rawko_chart::{Finding, Registry, load_bytes};
 
 #[test]
@@ -20,7 +20,7 @@ fn each_broken_chart_gets_its_finding() {
         let (source, loaded) = load_bytes(name, &fs::read(&path).unwrap(), &registry());
         let code = path.file_stem().unwrap().to_str().unwrap();
         assert_names_it(code, name, &loaded.findings);
-        let report = render::report(&loaded.findings, &source, Style { color: false });
+        let report = render::report(&loaded.findings, &source, ReportStyle { color: false });
         expect_file![path.with_extension("txt")].assert_eq(&report);
     }
 }

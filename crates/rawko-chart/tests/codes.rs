@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::{self, ALL};
-use rawko_chart::{Finding, FindingCode, Registry, Source, load, read_registry};
+use rawko_chart::{Finding, FindingCode, Registry, SourceFile, load, read_registry};
 
 /// Found in files that cannot be printed on a page: too large, binary, not a chart.
 const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
@@ -137,7 +137,7 @@ fn example(page: &str) -> Option<&str> {
 }
 
 fn findings(text: &str) -> Vec<Finding> {
-    let source = Source::new("example.yaml", text);
+    let source = SourceFile::new("example.yaml", text);
     if text.starts_with("machine_registry") {
         return read_registry(&source).findings;
     }

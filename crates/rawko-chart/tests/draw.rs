@@ -19,7 +19,7 @@ use drawn::Drawn;
 use expect_test::expect_file;
 use proptest::prelude::*;
 use rawko_chart::draw::{self, Spot, SvgOptions, Theme};
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, NodeId, TransitionId};
 use support::{compile, examples, fixtures, folder, walkthroughs};
 
@@ -48,7 +48,7 @@ proptest! {
     fn any_chart_can_be_drawn(recipe in random::recipe()) {
         let text = random::chart(&recipe);
         // Some random charts are invalid (a history node as the only child); those are skipped.
-        if let Some(chart) = load(&Source::new("random", text.as_str()), &Registry::default()).chart {
+        if let Some(chart) = load(&SourceFile::new("random", text.as_str()), &Registry::default()).chart {
             check(&text, &chart);
         }
     }
@@ -77,7 +77,7 @@ fn a_page_can_find_states_and_transitions() {
 #[test]
 fn findings_are_marked_on_what_they_are_about() {
     let text = "id: door\ninitial: shut\nstates:\n  shut:\n    on:\n      OPEN: open\n  open:\n    always:\n      - target: shut\n        guard: 'false'\n  lost: {}\n";
-    let loaded = load(&Source::new("door.yaml", text), &Registry::default());
+    let loaded = load(&SourceFile::new("door.yaml", text), &Registry::default());
     let (chart, places) = (loaded.chart.unwrap(), loaded.places.unwrap());
     let marks: Vec<(Spot, &str)> = loaded
         .findings
@@ -141,7 +141,7 @@ statechart:
 /// Of a chart that was walked through by DONE and APPROVED.
 #[test]
 fn only_the_path_of_an_instance_is_drawn() {
-    let chart = load(&Source::new("review.yaml", REVIEW), &Registry::default()).chart.unwrap();
+    let chart = load(&SourceFile::new("review.yaml", REVIEW), &Registry::default()).chart.unwrap();
     let whole = draw::svg(&chart, &SvgOptions::default());
     let number = |event: &str| {
         let ids = chart.transition_ids();

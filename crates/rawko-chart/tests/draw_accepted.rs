@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rawko_chart::{Registry, Source, draw, load};
+use rawko_chart::{Registry, SourceFile, draw, load};
 use rawko_core::{Chart, Docs, NodeId, NodeInfo, NodeKind, TransitionInfo};
 use serde_json::Value;
 use support::{examples, fixtures, folder, walkthroughs};
@@ -145,7 +145,7 @@ fn random_charts() -> Vec<(String, Chart)> {
         .iter()
         .enumerate()
         .filter_map(|(i, text)| {
-            let chart = load(&Source::new("random", text.as_str()), &Registry::default()).chart?;
+            let chart = load(&SourceFile::new("random", text.as_str()), &Registry::default()).chart?;
             Some((format!("random_{i}"), chart))
         })
         .collect();

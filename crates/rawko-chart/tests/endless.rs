@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
-use rawko_chart::{ChartStarts, Registry, Source, load, recursive_charts};
+use rawko_chart::{ChartStarts, Registry, SourceFile, load, recursive_charts};
 
 const CODES: [&str; 2] = ["rawko::chart::zero_delay_cycle", "rawko::chart::invokes_itself"];
 
@@ -13,7 +13,7 @@ fn check(states: &str, expected: &[&str]) {
     let text = format!(
         "statechart: {{id: own, version: 1.2.0, initial: a, context: {{n: 0}}, states: {{{states}}}}}"
     );
-    let loaded = load(&Source::new("own.yaml", text), &Registry::default());
+    let loaded = load(&SourceFile::new("own.yaml", text), &Registry::default());
     assert!(loaded.chart.is_some(), "{:#?}", loaded.findings);
     let found: Vec<_> = loaded
         .findings
@@ -113,7 +113,7 @@ fn recursion_through_other_charts_is_found_between_them() {
         let text = format!(
             "statechart: {{id: {id}, version: {version}, initial: a, states: {{a: {{invoke: {{src: '{src}', onError: b}}}}, b: {{}}}}}}"
         );
-        let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
+        let loaded = load(&SourceFile::new("chart.yaml", text), &Registry::default());
         ChartStarts { id: id.to_owned(), version: version.to_owned(), starts: loaded.starts }
     };
     let charts = [

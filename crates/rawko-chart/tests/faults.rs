@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
 use expect_test::{Expect, expect};
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, Effect, Event, Snapshot, Status, Step, Value, start, step};
 
 fn chart(states: &str) -> Chart {
     let text = format!("statechart: {{id: faulty, version: 1.0.0, initial: idle, {states}}}");
-    load(&Source::new("faulty.yaml", text), &Registry::default()).chart.expect("a chart")
+    load(&SourceFile::new("faulty.yaml", text), &Registry::default()).chart.expect("a chart")
 }
 
 /// Starts the chart with this input and delivers these events; returns the result of the last one.

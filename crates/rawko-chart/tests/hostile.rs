@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use proptest::prelude::*;
-use rawko_chart::render::{self, Style};
-use rawko_chart::{Loaded, Registry, Source, load, load_bytes};
+use rawko_chart::render::{self, ReportStyle};
+use rawko_chart::{Loaded, Registry, SourceFile, load, load_bytes};
 
 /// Loads and renders; returns the first finding's code and message.
 fn check(bytes: &[u8]) -> (String, String) {
     let (source, loaded) = load_bytes("hostile.yaml", bytes, &Registry::default());
     assert!(loaded.chart.is_none());
-    let report = render::report(&loaded.findings, &source, Style { color: false });
+    let report = render::report(&loaded.findings, &source, ReportStyle { color: false });
     assert!(!report.is_empty());
     render::to_json(&loaded.findings, &source);
     let first = &loaded.findings[0];
@@ -115,7 +115,7 @@ fn what_is_no_chart_says_so() {
         ("? [a, b]\n: c", "yaml_syntax"),
         ("\u{feff}{\"a\": }", "json_syntax"),
     ] {
-        let found = load(&Source::new("x", text), &Registry::default());
+        let found = load(&SourceFile::new("x", text), &Registry::default());
         let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.contains(&&*format!("rawko::chart::{expected}")), "{text:?}: {codes:?}");
     }
@@ -127,7 +127,7 @@ fn a_byte_order_mark_is_passed_over() {
         "\u{feff}statechart: {id: x, initial: a, states: {a: {}}}",
         "\u{feff}{\"statechart\": {\"id\": \"x\", \"initial\": \"a\", \"states\": {\"a\": {}}}}",
     ] {
-        let loaded = load(&Source::new("x", text), &Registry::default());
+        let loaded = load(&SourceFile::new("x", text), &Registry::default());
         assert!(loaded.chart.is_some(), "{:#?}", loaded.findings);
         let key = loaded.places.unwrap().nodes[1].key;
         assert_eq!(text[key.range()].trim_matches('"'), "a");
@@ -135,14 +135,14 @@ fn a_byte_order_mark_is_passed_over() {
 }
 
 /// Every location lies within the text.
-fn assert_places(source: &Source, loaded: &Loaded) {
+fn assert_places(source: &SourceFile, loaded: &Loaded) {
     for finding in &loaded.findings {
         let places = finding.related.iter().map(|(span, _)| *span).chain([finding.span]);
         for span in places {
             assert!(source.text.get(span.range()).is_some(), "{finding:?}");
         }
     }
-    render::report(&loaded.findings, source, Style { color: true });
+    render::report(&loaded.findings, source, ReportStyle { color: true });
 }
 
 const CHART: &str = include_str!("fixtures/everything.yaml");
@@ -150,7 +150,7 @@ const CHART: &str = include_str!("fixtures/everything.yaml");
 proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in "\\PC{0,200}") {
-        let source = Source::new("x", text);
+        let source = SourceFile::new("x", text);
         assert_places(&source, &load(&source, &Registry::default()));
     }
 
@@ -166,7 +166,7 @@ proptest! {
         let end = (at + len).min(text.len());
         if text.is_char_boundary(at) && text.is_char_boundary(end) {
             text.replace_range(at..end, &with);
-            let source = Source::new("x", text);
+            let source = SourceFile::new("x", text);
             assert_places(&source, &load(&source, &Registry::default()));
         }
     }

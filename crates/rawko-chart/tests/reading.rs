@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use rawko_chart::{Finding, LoweredChart, Registry, Severity, Source, load, lower_source};
-use rawko_core::{ActionKind, Delay, NodeId, NodeKind, Template, Trigger};
+use rawko_chart::{Finding, LoweredChart, Registry, Severity, SourceFile, load, lower_source};
+use rawko_core::{ActionKind, DataTemplate, Delay, NodeId, NodeKind, TransitionTrigger};
 
 fn lower(text: &str) -> (LoweredChart, Vec<Finding>) {
-    let (lowered, findings) = lower_source(&Source::new("chart.yaml", text), &Registry::default());
+    let (lowered, findings) = lower_source(&SourceFile::new("chart.yaml", text), &Registry::default());
     (lowered.unwrap_or_else(|| panic!("{findings:#?}")), findings)
 }
 
@@ -106,7 +106,7 @@ fn targets_are_looked_up_from_the_inside_out() {
 }
 
 /// Returns the lowered `{data}` of an emit.
-fn data(yaml: &str) -> Template {
+fn data(yaml: &str) -> DataTemplate {
     let (lowered, findings) = lower(&format!(
         "statechart:
   id: kinds
@@ -124,12 +124,12 @@ fn data(yaml: &str) -> Template {
     }
 }
 
-fn shown(template: &Template) -> String {
+fn shown(template: &DataTemplate) -> String {
     match template {
-        Template::Literal(value) => format!("literal {}", serde_json::to_string(value).unwrap()),
-        Template::Expr(expr) => format!("expr {}", expr.text()),
-        Template::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
-        Template::Map(entries) => {
+        DataTemplate::Literal(value) => format!("literal {}", serde_json::to_string(value).unwrap()),
+        DataTemplate::Expr(expr) => format!("expr {}", expr.text()),
+        DataTemplate::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        DataTemplate::Map(entries) => {
             let entries: Vec<String> =
                 entries.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
             format!("{{{}}}", entries.join(", "))
@@ -285,9 +285,9 @@ fn transitions_keep_document_order_whatever_block_they_stand_in() {
         .iter()
         .flat_map(|node| node.transitions.iter().map(move |transition| (node, transition)))
         .map(|(node, transition)| match &transition.trigger {
-            Trigger::Event(event) => event.to_string(),
-            Trigger::Always | Trigger::Item { .. } => "always".into(),
-            Trigger::After(timer) => match &node.timers[*timer] {
+            TransitionTrigger::Event(event) => event.to_string(),
+            TransitionTrigger::Always | TransitionTrigger::Item { .. } => "always".into(),
+            TransitionTrigger::After(timer) => match &node.timers[*timer] {
                 Delay::Millis(millis) => format!("after {millis}"),
                 Delay::Expr(_, text) => format!("after {text}"),
             },
@@ -405,7 +405,7 @@ fn named_actions_may_be_lists_and_name_others() {
 ",
     );
     assert_eq!(serious(&findings), Vec::<&str>::new());
-    let labels = |actions: &[rawko_core::Action]| {
+    let labels = |actions: &[rawko_core::ActionBlueprint]| {
         actions.iter().map(|action| action.label.to_string()).collect::<Vec<_>>()
     };
     let node = &lowered.blueprint.nodes[1];
@@ -448,7 +448,7 @@ fn policies_narrow_down_the_tree() {
 
 #[test]
 fn the_hash_is_of_the_content_not_of_the_text() {
-    let hash = |text: &str| load(&Source::new("x", text), &Registry::default()).chart.unwrap().hash();
+    let hash = |text: &str| load(&SourceFile::new("x", text), &Registry::default()).chart.unwrap().hash();
     let yaml = hash("# a comment\nstatechart:\n  id: x\n  initial: a\n  states:\n    a: {type: final}\n");
     assert_eq!(yaml, hash("id: 'x'\ninitial: \"a\"\nstates:\n    a:\n        type: final\n"));
     let json = r#"{"statechart": {"id": "x", "initial": "a", "states": {"a": {"type": "final"}}}}"#;

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Finding, Registry, Source, load, load_bytes, read_registry, schema};
+use rawko_chart::{Finding, Registry, SourceFile, load, load_bytes, read_registry, schema};
 
 fn here(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)
@@ -134,7 +134,7 @@ fn the_schema_and_the_reader_agree_on_structure() {
 
 /// Compares the schema with the reader on one chart.
 fn agree(validator: &jsonschema::Validator, text: &str) {
-    let loaded = load(&Source::new("x", text), &Registry::default());
+    let loaded = load(&SourceFile::new("x", text), &Registry::default());
     let structural: Vec<&str> =
         loaded.findings.iter().filter(|finding| is_structural(finding)).map(|finding| finding.code).collect();
     let complaints = complaints(validator, &json_of(text).unwrap());
@@ -266,7 +266,7 @@ fn a_chart_with_every_key_loads_without_an_error() {
     let mut registry = Registry::default();
     registry.add_agent("reviewer");
     registry.add_service("timers.start");
-    let loaded = load(&Source::new("everything.yaml", text.as_str()), &registry.complete());
+    let loaded = load(&SourceFile::new("everything.yaml", text.as_str()), &registry.complete());
     let serious: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity > rawko_chart::Severity::Warning).collect();
     assert!(serious.is_empty(), "{serious:#?}");
@@ -284,15 +284,17 @@ fn a_chart_with_every_key_loads_without_an_error() {
 
 #[test]
 fn registries_are_read_with_places() {
-    let file =
-        read_registry(&Source::new("r.yaml", "machine_registry:\n  - {id: a, version: 1, src: a.yaml}\n"));
+    let file = read_registry(&SourceFile::new(
+        "r.yaml",
+        "machine_registry:\n  - {id: a, version: 1, src: a.yaml}\n",
+    ));
     assert_eq!((file.entries.len(), file.entries[0].version.as_str()), (1, "1"));
-    let broken = read_registry(&Source::new("r.yaml", "machine_registry:\n  - {id: a, file: a.yaml}\n"));
+    let broken = read_registry(&SourceFile::new("r.yaml", "machine_registry:\n  - {id: a, file: a.yaml}\n"));
     let codes: Vec<&str> = broken.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(
         codes,
         ["rawko::chart::unknown_key", "rawko::chart::missing_key", "rawko::chart::missing_key"]
     );
-    let neither = read_registry(&Source::new("r.yaml", "a: 1\n"));
+    let neither = read_registry(&SourceFile::new("r.yaml", "a: 1\n"));
     assert_eq!(neither.findings[0].code, "rawko::chart::not_a_registry");
 }

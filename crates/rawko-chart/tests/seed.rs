@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use rawko_chart::{Finding, Loaded, Registry, Severity, Source, load, read_registry};
+use rawko_chart::{Finding, Loaded, Registry, Severity, SourceFile, load, read_registry};
 use rawko_core::{ActionKind, Delay, NodeKind};
 
 fn snippet(name: &str) -> String {
@@ -40,7 +40,7 @@ fn indented(text: &str, by: usize) -> String {
 fn load_text(name: &str, text: &str) -> Loaded {
     let mut registry = Registry::default();
     registry.add_chart("review_workflow", "1.0.0");
-    load(&Source::new(name, text), &registry)
+    load(&SourceFile::new(name, text), &registry)
 }
 
 fn fatal(loaded: &Loaded) -> Vec<&Finding> {
@@ -129,7 +129,8 @@ fn the_seeds_actions_mean_what_they_say() {
         "start_review_timer, assign_reviewer, log_auto_approve, notify_admin",
         indented(&snippet("actions.yaml"), 2)
     );
-    let (lowered, findings) = rawko_chart::lower_source(&Source::new("actions", text), &Registry::default());
+    let (lowered, findings) =
+        rawko_chart::lower_source(&SourceFile::new("actions", text), &Registry::default());
     assert!(findings.iter().all(|finding| finding.severity < Severity::Fatal), "{findings:#?}");
     let entry = &lowered.unwrap().blueprint.nodes[1].entry;
     assert!(matches!(&entry[0].kind, ActionKind::Call { handler, .. } if &**handler == "timers.start"));
@@ -151,7 +152,7 @@ fn the_seeds_context_is_declared_with_its_values() {
 
 #[test]
 fn the_seeds_registry_lists_two_charts() {
-    let file = read_registry(&Source::new("registry.yaml", snippet("registry.yaml")));
+    let file = read_registry(&SourceFile::new("registry.yaml", snippet("registry.yaml")));
     assert!(file.findings.is_empty(), "{:#?}", file.findings);
     let entries: Vec<String> =
         file.entries.iter().map(|entry| format!("{}@{} {}", entry.id, entry.version, entry.src)).collect();
@@ -172,7 +173,7 @@ fn delays_history_and_meta_arrive() {
         &["approved", "rejected", "auto_rejected", "sla_breach"],
         &["notify_timeout", "escalate_sla"],
     );
-    let (lowered, _) = rawko_chart::lower_source(&Source::new("after", text), &Registry::default());
+    let (lowered, _) = rawko_chart::lower_source(&SourceFile::new("after", text), &Registry::default());
     let timers = &lowered.unwrap().blueprint.nodes[1].timers;
     assert!(matches!(timers[0], Delay::Millis(86_400_000)));
     assert!(matches!(&timers[1], Delay::Expr(_, text) if &**text == "context.sla_deadline_ms"));

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
 
 use expect_test::{Expect, expect, expect_file};
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, Event, Snapshot, Value, start, step};
 
 /// Every part of a snapshot: history, a timer, a delayed send, an invocation, input.
@@ -29,7 +29,7 @@ statechart:
 ";
 
 fn chart(text: &str) -> Chart {
-    load(&Source::new("keeper.yaml", text), &Registry::default()).chart.expect("a chart")
+    load(&SourceFile::new("keeper.yaml", text), &Registry::default()).chart.expect("a chart")
 }
 
 fn paused(chart: &Chart) -> Snapshot {

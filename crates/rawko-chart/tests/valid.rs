@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use rawko_chart::render::{self, Style};
+use rawko_chart::render::{self, ReportStyle};
 use rawko_chart::{Registry, load_bytes};
 
 #[test]
@@ -18,7 +18,7 @@ fn nothing_is_found_in_a_valid_chart() {
         let name = path.file_name().unwrap().to_str().unwrap();
         let (source, loaded) = load_bytes(name, &fs::read(&path).unwrap(), &registry());
         if !loaded.findings.is_empty() {
-            reports += &render::report(&loaded.findings, &source, Style { color: false });
+            reports += &render::report(&loaded.findings, &source, ReportStyle { color: false });
         }
         charts += 1;
     }

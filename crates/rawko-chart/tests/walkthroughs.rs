@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use expect_test::expect_file;
-use rawko_chart::{Registry, Severity, Source, load};
+use rawko_chart::{Registry, Severity, SourceFile, load};
 use rawko_core::{AgentEntry, Chart, Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 
 #[test]
 fn every_walkthrough_does_what_it_says() {
@@ -87,7 +87,7 @@ fn read(text: &str) -> Stimulus {
 }
 
 fn compile(file: &Path, chart: &str) -> Arc<Chart> {
-    let source = Source::new(file.display().to_string(), chart);
+    let source = SourceFile::new(file.display().to_string(), chart);
     let loaded = load(&source, &Registry::default());
     let fatal: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
@@ -109,7 +109,7 @@ fn world() -> World {
 }
 
 /// Formats one line: the resting state and the output.
-fn show(line: &Line) -> String {
+fn show(line: &ReportLine) -> String {
     let mut parts = vec![format!("[{}]", line.configuration.join(", "))];
     if line.status != "active" {
         parts.push(line.status.clone());

@@ -98,17 +98,17 @@ pub struct NodeSpec {
     /// Compound: its initial states (required). History: its default, if it has one. The root has one too.
     pub initial: Option<Box<InitialSpec>>,
     /// Actions that run on entry, before the node's invokes start.
-    pub entry: Vec<Action>,
+    pub entry: Vec<ActionBlueprint>,
     /// Actions that run on exit, before the node's timers and invokes stop.
-    pub exit: Vec<Action>,
+    pub exit: Vec<ActionBlueprint>,
     /// In document order, across all blocks.
     pub transitions: Vec<TransitionSpec>,
-    /// The timers that start on entry; `Trigger::After` points into this list.
+    /// The timers that start on entry; `TransitionTrigger::After` points into this list.
     pub timers: Vec<Delay>,
     /// Invokes that start on entry and stop on exit.
     pub invokes: Vec<InvokeSpec>,
     /// Final states: the data of the parent's done event, or the instance's output.
-    pub output: Option<Box<Template>>,
+    pub output: Option<Box<DataTemplate>>,
     /// `None` if nothing was given.
     pub docs: Option<Box<Docs>>,
     /// `tools`, `budget` and `loop` as written, already narrowed by every enclosing state; null if none are given.
@@ -121,7 +121,7 @@ pub struct InitialSpec {
     /// Descendants to enter; several if they lie in different regions.
     pub targets: Vec<NodeId>,
     /// Actions that run between the entry of the parent and the entry of the targets.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionBlueprint>,
 }
 
 /// The display data of a state or a transition.
@@ -145,7 +145,7 @@ pub struct Docs {
 #[derive(Clone, Debug)]
 pub struct TransitionSpec {
     /// Condition that makes the transition a candidate.
-    pub trigger: Trigger,
+    pub trigger: TransitionTrigger,
     /// Expression that must be true for the transition to be taken; `None` always is.
     pub guard: Option<Guard>,
     /// `None` for a targetless transition.
@@ -153,7 +153,7 @@ pub struct TransitionSpec {
     /// True if the source is exited and entered again although a target lies within it.
     pub reenter: bool,
     /// Actions that run after all exits and before all entries.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionBlueprint>,
     /// `None` if nothing was given.
     pub docs: Option<Box<Docs>>,
 }
@@ -163,7 +163,7 @@ pub type TransitionTargets = SmallVec<[NodeId; 2]>;
 
 /// The cause that makes a transition a candidate.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Trigger {
+pub enum TransitionTrigger {
     /// An event descriptor: `NAME`, `foo.*` or `*`. `onDone` and friends arrive here as `done.state.<name>`,
     /// `done.invoke.<id>`, `error.invoke.<id>`, `timeout.invoke.<id>`.
     Event(Arc<str>),
@@ -200,20 +200,20 @@ pub enum Delay {
 
 /// Data with expressions at its leaves.
 #[derive(Clone, Debug)]
-pub enum Template {
+pub enum DataTemplate {
     /// Constant, evaluated to itself.
     Literal(Value),
     /// Expression whose result replaces the leaf.
     Expr(Expr),
     /// List whose items are evaluated in order.
-    List(Vec<Template>),
+    List(Vec<DataTemplate>),
     /// Map whose values are evaluated; keys are constants.
-    Map(Vec<(Arc<str>, Template)>),
+    Map(Vec<(Arc<str>, DataTemplate)>),
 }
 
 /// An action and its label in a drawing (the author's name for it, or its type).
 #[derive(Clone, Debug)]
-pub struct Action {
+pub struct ActionBlueprint {
     /// Text shown in drawings and traces.
     pub label: Arc<str>,
     /// The operation with its operands.
@@ -222,7 +222,7 @@ pub struct Action {
     pub(crate) label_id: LabelId,
 }
 
-impl Action {
+impl ActionBlueprint {
     /// Creates an action; compiling the chart assigns its label id.
     pub fn new(label: impl Into<Arc<str>>, kind: ActionKind) -> Self {
         Self { label: label.into(), kind, label_id: LabelId::default() }
@@ -237,51 +237,51 @@ pub enum ActionKind {
     /// Queues an event on the internal queue of the same macrostep.
     Raise {
         /// Evaluates to the event name.
-        event: Template,
+        event: DataTemplate,
         /// Evaluates to the event data.
-        data: Template,
+        data: DataTemplate,
     },
     /// Sends an event to the parent and to external listeners.
     Emit {
         /// Evaluates to the event name.
-        event: Template,
+        event: DataTemplate,
         /// Evaluates to the event data.
-        data: Template,
+        data: DataTemplate,
     },
     /// Sends an event to a target through the host, possibly delayed.
     Send {
         /// Evaluates to the target, in the syntax of [`SendTarget`](crate::SendTarget).
-        target: Template,
+        target: DataTemplate,
         /// Evaluates to the event name.
-        event: Template,
+        event: DataTemplate,
         /// Evaluates to the event data.
-        data: Template,
+        data: DataTemplate,
         /// Time until delivery; `None` sends at once.
         delay: Option<Delay>,
         /// Evaluates to the id by which [`ActionKind::Cancel`] finds the delayed send.
-        id: Option<Template>,
+        id: Option<DataTemplate>,
     },
     /// Cancels delayed sends.
     Cancel {
         /// Evaluates to the `id` of the send.
-        id: Template,
+        id: DataTemplate,
     },
     /// An action of type `invoke`: a handler call without waiting for the result.
     Call {
         /// Service name of the handler.
         handler: Arc<str>,
         /// Evaluates to the handler's input.
-        params: Template,
+        params: DataTemplate,
     },
     /// Writes a message to the log of the instance.
     Log {
         /// Evaluates to the message; anything but a string is written as JSON.
-        message: Template,
+        message: DataTemplate,
     },
     /// Runs the actions of the first branch whose guard is true.
     Choose {
         /// Branches in order; one without a guard is the `else`.
-        branches: Vec<(Option<Guard>, Vec<Action>)>,
+        branches: Vec<(Option<Guard>, Vec<ActionBlueprint>)>,
     },
     /// Runs its actions once per item of a list.
     Foreach(Box<Foreach>),
@@ -299,7 +299,7 @@ pub struct Foreach {
     /// Context key that also receives the index, if the chart declares one of that name.
     pub index_slot: Option<Slot>,
     /// Actions that run for each item, in order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionBlueprint>,
 }
 
 /// A service call, child chart or agent that runs while its state is active.
@@ -308,9 +308,9 @@ pub struct InvokeSpec {
     /// The author's id, or the node's path (with `.1`, `.2` … for the second and later invoke of a state).
     pub id: Arc<str>,
     /// `statechart:…`, `agent:…`, or a service's name.
-    pub src: Template,
+    pub src: DataTemplate,
     /// Evaluates to the input of the call.
-    pub input: Template,
+    pub input: DataTemplate,
     /// Per attempt.
     pub timeout: Option<Delay>,
     /// True if the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.

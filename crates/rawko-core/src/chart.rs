@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Docs, EachSpec, NodeKind, Template, TransitionTargets, Trigger, Unhandled};
+use crate::blueprint::{
+    DataTemplate, Docs, EachSpec, NodeKind, TransitionTargets, TransitionTrigger, Unhandled,
+};
 use crate::configuration::{Active, Configuration};
 use crate::events::EventSpec;
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
@@ -51,7 +53,7 @@ pub struct TransitionInfo {
     /// Node that declares the transition.
     pub source: NodeId,
     /// Condition that makes the transition a candidate.
-    pub trigger: Trigger,
+    pub trigger: TransitionTrigger,
     /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as shown in a drawing.
     pub label: Arc<str>,
     /// Source text of the guard.
@@ -149,7 +151,7 @@ impl Chart {
     /// Returns the label of a node's timer: `after 24h`.
     pub fn timer_label(&self, node: NodeId, index: u32) -> &str {
         let is_its = |transition: &&TransitionInfo| {
-            transition.source == node && transition.trigger == Trigger::After(index as usize)
+            transition.source == node && transition.trigger == TransitionTrigger::After(index as usize)
         };
         self.transitions.iter().find(is_its).map_or("after", |transition| &transition.label)
     }
@@ -189,13 +191,13 @@ impl Chart {
         let range = self.tables.node(node).invokes.usize();
         let Some(spec) = self.tables.invokes[range].get(invoke) else { return false };
         match &spec.input {
-            Template::Map(entries) => entries.iter().any(|(key, value)| {
+            DataTemplate::Map(entries) => entries.iter().any(|(key, value)| {
                 let is_worktree =
-                    matches!(value, Template::Literal(value) if value.as_str() == Some("worktree"));
+                    matches!(value, DataTemplate::Literal(value) if value.as_str() == Some("worktree"));
                 &**key == "isolation" && is_worktree
             }),
-            Template::Literal(value) => value.get("isolation").as_str() == Some("worktree"),
-            Template::Expr(_) | Template::List(_) => false,
+            DataTemplate::Literal(value) => value.get("isolation").as_str() == Some("worktree"),
+            DataTemplate::Expr(_) | DataTemplate::List(_) => false,
         }
     }
 

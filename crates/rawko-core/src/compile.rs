@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::blueprint::{Blueprint, NodeKind, NodeSpec, Trigger};
+use crate::blueprint::{Blueprint, NodeKind, NodeSpec, TransitionTrigger};
 use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::describe::Describer;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
@@ -210,7 +210,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
     let handlers = lay_out_handlers(tables, numbered());
     let always = push_candidates(
         &mut tables.candidates,
-        numbered().filter(|(trigger, _)| **trigger == Trigger::Always).map(|(_, id)| id),
+        numbered().filter(|(trigger, _)| **trigger == TransitionTrigger::Always).map(|(_, id)| id),
     );
     tables.any_always |= !always.is_empty();
     let timers: Vec<EntryTimer> = spec
@@ -219,7 +219,10 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         .enumerate()
         .map(|(index, delay)| EntryTimer {
             delay,
-            candidates: numbered().filter(|(t, _)| **t == Trigger::After(index)).map(|(_, id)| id).collect(),
+            candidates: numbered()
+                .filter(|(t, _)| **t == TransitionTrigger::After(index))
+                .map(|(_, id)| id)
+                .collect(),
         })
         .collect();
     let invokes = TableRange {
@@ -227,7 +230,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         end: (tables.invokes.len() + spec.invokes.len()) as u32,
     };
     for (trigger, transition) in infos.iter().zip(first_transition..).map(|(info, n)| (&info.trigger, n)) {
-        if let Trigger::Item { invoke, failed } = trigger {
+        if let TransitionTrigger::Item { invoke, failed } = trigger {
             let key = (InvokeId(invokes.start + *invoke as u32), *failed);
             match tables.item_handlers.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, known)) => known.push(TransitionId(transition)),
@@ -283,11 +286,11 @@ fn nearest(
 
 fn lay_out_handlers<'a>(
     tables: &mut Tables,
-    transitions: impl Iterator<Item = (&'a Trigger, TransitionId)>,
+    transitions: impl Iterator<Item = (&'a TransitionTrigger, TransitionId)>,
 ) -> TableRange {
     let mut found: SmallVec<[(u32, TransitionId); 8]> = SmallVec::new();
     for (trigger, id) in transitions {
-        if let Trigger::Event(name) = trigger {
+        if let TransitionTrigger::Event(name) = trigger {
             found.push((tables.events.intern(name), id));
         }
     }

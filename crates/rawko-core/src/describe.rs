@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::blueprint::{Action, Delay, Docs, NodeSpec, Template, TransitionSpec, Trigger};
+use crate::blueprint::{
+    ActionBlueprint, DataTemplate, Delay, Docs, NodeSpec, TransitionSpec, TransitionTrigger,
+};
 use crate::chart::{NodeInfo, TransitionInfo};
 use crate::duration;
 use crate::ids::NodeId;
@@ -61,15 +63,15 @@ fn shared(docs: Option<Box<Docs>>, plain: &Arc<Docs>) -> Arc<Docs> {
     docs.map_or_else(|| Arc::clone(plain), Arc::from)
 }
 
-fn labels(actions: &[Action]) -> Box<[Arc<str>]> {
+fn labels(actions: &[ActionBlueprint]) -> Box<[Arc<str>]> {
     actions.iter().map(|action| Arc::clone(&action.label)).collect()
 }
 
-fn template_text(template: &Template) -> Arc<str> {
+fn template_text(template: &DataTemplate) -> Arc<str> {
     match template {
-        Template::Literal(value) => value.to_string().into(),
-        Template::Expr(expr) => expr.text().into(),
-        Template::List(_) | Template::Map(_) => "…".into(),
+        DataTemplate::Literal(value) => value.to_string().into(),
+        DataTemplate::Expr(expr) => expr.text().into(),
+        DataTemplate::List(_) | DataTemplate::Map(_) => "…".into(),
     }
 }
 
@@ -82,7 +84,7 @@ fn describe_transition(
     TransitionInfo {
         source,
         label: trigger_label(spec, &transition.trigger),
-        trigger: std::mem::replace(&mut transition.trigger, Trigger::Always),
+        trigger: std::mem::replace(&mut transition.trigger, TransitionTrigger::Always),
         guard: transition.guard.as_ref().map(|guard| Arc::clone(&guard.text)),
         targets: transition.targets.clone(),
         reenter: transition.reenter,
@@ -91,19 +93,19 @@ fn describe_transition(
     }
 }
 
-fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
+fn trigger_label(spec: &NodeSpec, trigger: &TransitionTrigger) -> Arc<str> {
     match trigger {
-        Trigger::Always => "always".into(),
-        Trigger::After(index) => match spec.timers.get(*index) {
+        TransitionTrigger::Always => "always".into(),
+        TransitionTrigger::After(index) => match spec.timers.get(*index) {
             Some(Delay::Millis(ms)) => format!("after {}", duration::format_ms(*ms)).into(),
             Some(Delay::Expr(_, text)) => format!("after {text}").into(),
             None => "after".into(),
         },
-        Trigger::Item { invoke, failed } => {
+        TransitionTrigger::Item { invoke, failed } => {
             let id = spec.invokes.get(*invoke).map_or("?", |invoke| &*invoke.id);
             format!("{} {id}", if *failed { "onItemError" } else { "onItemDone" }).into()
         }
-        Trigger::Event(name) => {
+        TransitionTrigger::Event(name) => {
             if name.strip_prefix("done.state.") == Some(&*spec.name) {
                 return "onDone".into();
             }

@@ -2,7 +2,7 @@
 //! with the same names as in the chart.
 
 use crate::chart::Chart;
-use crate::expr::{self, Names, Scope};
+use crate::expr::{self, EvalScope, NameResolver};
 use crate::ids::{NodeId, Slot};
 use crate::snapshot::Snapshot;
 use crate::value::Value;
@@ -21,7 +21,7 @@ impl Chart {
             problems.first().map_or_else(|| "it cannot be read".to_owned(), |problem| problem.message.clone())
         };
         let resolved = expr::parse(text).and_then(|ast| ast.resolve(&CompiledNames(self))).map_err(first)?;
-        let scope = Scope {
+        let scope = EvalScope {
             context: snapshot.context(),
             context_names: self.context_names(),
             locals: &[],
@@ -38,7 +38,7 @@ impl Chart {
 
 struct CompiledNames<'a>(&'a Chart);
 
-impl Names for CompiledNames<'_> {
+impl NameResolver for CompiledNames<'_> {
     fn context_key(&self, key: &str) -> Option<Slot> {
         self.0.context_names().iter().position(|name| &**name == key).map(|slot| Slot(slot as u32))
     }

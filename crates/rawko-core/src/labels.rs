@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Action, ActionKind, NodeSpec};
+use crate::blueprint::{ActionBlueprint, ActionKind, NodeSpec};
 use crate::ids::LabelId;
 
 /// Numbers the label of every action and returns the table of labels.
@@ -26,7 +26,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn block(&mut self, actions: &mut [Action]) {
+    fn block(&mut self, actions: &mut [ActionBlueprint]) {
         for action in actions {
             action.label_id = self.number(&action.label);
             match &mut action.kind {

@@ -38,9 +38,9 @@ mod value;
 mod world;
 
 pub use blueprint::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, EachSpec, Foreach, Guard,
-    HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeKind, NodeSpec, Retry, Template, TransitionSpec,
-    TransitionTargets, Trigger, Unhandled,
+    ActionBlueprint, ActionKind, Backoff, Blueprint, ContextKey, DataTemplate, Delay, Docs, EachSpec,
+    Foreach, Guard, HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeKind, NodeSpec, Retry,
+    TransitionSpec, TransitionTargets, TransitionTrigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};

@@ -7,7 +7,7 @@ use crate::blueprint::NodeKind;
 use crate::chart::Chart;
 use crate::configuration::Configuration;
 use crate::entry_set::{EntrySet, NothingRecorded};
-use crate::expr::{EvalError, Expr, Scope};
+use crate::expr::{EvalError, EvalScope, Expr};
 use crate::ids::{InvokeId, NodeId};
 use crate::snapshot::Snapshot;
 use crate::value::Value;
@@ -94,8 +94,8 @@ impl Migration {
     }
 }
 
-fn scope<'s>(locals: &'s [Value], chart: &'s Chart, snapshot: &'s Snapshot, now: Now<'s>) -> Scope<'s> {
-    Scope {
+fn scope<'s>(locals: &'s [Value], chart: &'s Chart, snapshot: &'s Snapshot, now: Now<'s>) -> EvalScope<'s> {
+    EvalScope {
         context: &[],
         context_names: &[],
         locals,
@@ -142,7 +142,7 @@ impl Chart {
     /// Returns the source of an invoke, if it is no expression.
     pub fn fixed_src(&self, invoke: InvokeId) -> Option<&str> {
         match &self.tables.invoke(invoke).src {
-            crate::blueprint::Template::Literal(Value::Str(src)) => Some(src),
+            crate::blueprint::DataTemplate::Literal(Value::Str(src)) => Some(src),
             _ => None,
         }
     }

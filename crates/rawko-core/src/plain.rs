@@ -63,7 +63,7 @@ fn only_leaf(tables: &Tables, candidates: TableRange) -> Option<PlainTarget> {
 mod tests {
     use super::*;
     use crate::random::{self, Dice};
-    use crate::{Blueprint, Chart, Trigger, Value, start, start_traced, step, step_traced};
+    use crate::{Blueprint, Chart, TransitionTrigger, Value, start, start_traced, step, step_traced};
 
     /// A random chart with actions, timers, invokes and guards removed at random places.
     fn calm(seed: u64) -> Blueprint {
@@ -74,9 +74,11 @@ mod tests {
             if dice.below(8) > 0 {
                 (node.entry, node.exit, node.timers, node.invokes) = Default::default();
                 node.initial.iter_mut().for_each(|initial| initial.actions.clear());
-                node.transitions.retain(|transition| !matches!(transition.trigger, Trigger::After(_)));
+                node.transitions
+                    .retain(|transition| !matches!(transition.trigger, TransitionTrigger::After(_)));
             }
-            node.transitions.retain(|transition| is_eventless || transition.trigger != Trigger::Always);
+            node.transitions
+                .retain(|transition| is_eventless || transition.trigger != TransitionTrigger::Always);
             for transition in &mut node.transitions {
                 if dice.below(4) > 0 {
                     (transition.actions, transition.guard) = Default::default();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, NodeSpec, Template, TransitionTargets};
+use crate::blueprint::{
+    ActionBlueprint, DataTemplate, Delay, Guard, InvokeSpec, NodeKind, NodeSpec, TransitionTargets,
+};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 
 /// A half-open range of another table.
@@ -63,8 +65,8 @@ pub(crate) struct NodeRow {
     /// True if leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
     pub(crate) invokes: TableRange,
-    pub(crate) entry: Box<[Action]>,
-    pub(crate) exit: Box<[Action]>,
+    pub(crate) entry: Box<[ActionBlueprint]>,
+    pub(crate) exit: Box<[ActionBlueprint]>,
     pub(crate) more: Option<Box<NodeMore>>,
 }
 
@@ -81,9 +83,9 @@ pub(crate) struct NodeMore {
     pub(crate) children: Vec<NodeId>,
     pub(crate) history: Vec<NodeId>,
     pub(crate) initial: Vec<NodeId>,
-    pub(crate) initial_actions: Vec<Action>,
+    pub(crate) initial_actions: Vec<ActionBlueprint>,
     pub(crate) timers: Vec<EntryTimer>,
-    pub(crate) output: Option<Box<Template>>,
+    pub(crate) output: Option<Box<DataTemplate>>,
     /// The name of its completion event; only nodes with children complete.
     pub(crate) done_event: Option<Arc<str>>,
 }
@@ -133,7 +135,7 @@ pub(crate) struct Transition {
     pub(crate) guard: Option<Guard>,
     pub(crate) route: TransitionRoute,
     pub(crate) reenter: bool,
-    pub(crate) actions: Box<[Action]>,
+    pub(crate) actions: Box<[ActionBlueprint]>,
 }
 
 /// The exits and entries of a transition.

@@ -9,7 +9,7 @@ use rawko_instance::is_work;
 use rawko_store::{EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostInner};
 
 /// The activity of an instance and all of its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Activity {
 
 /// Why the wait is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum SettleReason {
     /// The instance is done or cancelled.
     Over(Status),
     /// The instance failed and waits for a retry or a cancel.
@@ -52,13 +52,13 @@ impl Host {
 
     /// Waits until an instance is over, has failed, or is idle: it waits for a person, an event, or a timer that is
     /// further away than `patience`.
-    pub async fn settled(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
+    pub async fn settled(&self, id: &str, patience: Duration) -> Result<SettleReason, HostError> {
         let key = self.inner.adopt(id)?;
         let mut changes = self.changes();
         loop {
             changes.borrow_and_update();
             if let Some(error) = self.trouble() {
-                return Ok(Settled::Stuck(error));
+                return Ok(SettleReason::Stuck(error));
             }
             let activity = self.inner.activity(key)?;
             if let Some(settled) = activity.settled(self.inner.clock.now_ms(), patience) {
@@ -73,23 +73,23 @@ impl Host {
 
 impl Activity {
     /// Returns why the wait ends, or `None` while the instance is busy or a timer within `patience` is pending.
-    pub fn settled(self, now_ms: i64, patience: Duration) -> Option<Settled> {
+    pub fn settled(self, now_ms: i64, patience: Duration) -> Option<SettleReason> {
         // An instance that is over may still have a commit in flight.
         if self.busy {
             return None;
         }
         if self.status.is_over() {
-            return Some(Settled::Over(self.status));
+            return Some(SettleReason::Over(self.status));
         }
         if self.paused {
-            return Some(Settled::Paused);
+            return Some(SettleReason::Paused);
         }
         if self.status == Status::Error || self.fault.is_some() {
-            return Some(Settled::Failed);
+            return Some(SettleReason::Failed);
         }
         let horizon = now_ms.saturating_add(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
         let soon = self.next_due_ms.is_some_and(|due_ms| due_ms <= horizon);
-        (!soon).then_some(Settled::Waiting(self))
+        (!soon).then_some(SettleReason::Waiting(self))
     }
 
     /// Adds the activity of a child; `None` means that it has not begun, or could not begin.
@@ -102,7 +102,7 @@ impl Activity {
     }
 }
 
-impl Inner {
+impl HostInner {
     fn activity(&self, key: InstanceKey) -> Result<Activity, HostError> {
         let slot = self.slot(key)?;
         let (mut activity, children) = {

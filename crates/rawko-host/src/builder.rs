@@ -6,32 +6,32 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use rawko_core::World;
-use rawko_instance::{AgentResolver, Gate, Limits};
-use rawko_store::{MemoryStore, Store, Writer};
+use rawko_instance::{AgentResolver, Gate, InstanceLimits};
+use rawko_store::{CommitWriter, MemoryStore, Store};
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SteadyClock};
 use crate::driver::deadlines::{self, Deadlines};
 use crate::driver::dispatch::{self, Dispatch};
 use crate::driver::instances::{Instances, MemoryLimit};
-use crate::driver::scope::Scope;
+use crate::driver::scope::HostScope;
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostInner};
 use crate::library::Edition;
 use crate::observer::Observer;
 use crate::progress;
-use crate::project::Project;
-use crate::reader::Reader;
+use crate::project::HostProject;
+use crate::reader::SnapshotReader;
 use crate::services::Services;
 
 /// The parts of a host. Defaults: a store in memory, no services, and a gate that denies every call.
 pub struct HostBuilder {
     store: Arc<dyn Store>,
-    project: Project,
+    project: HostProject,
     observer: Option<Arc<dyn Observer>>,
     clock: Option<Arc<dyn Clock>>,
     in_memory_max: Option<usize>,
-    scope: Scope,
+    scope: HostScope,
 }
 
 impl Host {
@@ -39,11 +39,11 @@ impl Host {
     pub fn builder() -> HostBuilder {
         HostBuilder {
             store: Arc::new(MemoryStore::new()),
-            project: Project::default(),
+            project: HostProject::default(),
             observer: None,
             clock: None,
             in_memory_max: None,
-            scope: Scope::all(),
+            scope: HostScope::all(),
         }
     }
 }
@@ -93,7 +93,7 @@ impl HostBuilder {
 
     /// Sets the bounds on recursion and runaway loops.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: InstanceLimits) -> Self {
         self.project.limits = limits;
         self
     }
@@ -131,7 +131,7 @@ impl HostBuilder {
     /// stay as they are in the store. By default a host drives every instance that is not paused.
     #[must_use]
     pub fn only_requested(mut self) -> Self {
-        self.scope = Scope::requested();
+        self.scope = HostScope::requested();
         self
     }
 
@@ -150,9 +150,9 @@ impl HostBuilder {
             None => Arc::new(SteadyClock::new(last_record_ms(&*self.store)?)),
         };
         let (dispatch, jobs) = Dispatch::new();
-        let inner = Arc::new(Inner {
-            writer: Writer::new(Arc::clone(&self.store)),
-            reader: Reader::with_library(Arc::clone(&self.store), Arc::clone(&self.project.library)),
+        let inner = Arc::new(HostInner {
+            writer: CommitWriter::new(Arc::clone(&self.store)),
+            reader: SnapshotReader::with_library(Arc::clone(&self.store), Arc::clone(&self.project.library)),
             store: self.store,
             project: self.project,
             observer: self.observer,

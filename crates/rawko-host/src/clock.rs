@@ -25,11 +25,11 @@ impl Clock for SystemClock {
 /// caught up.
 pub struct SteadyClock<W = SystemClock> {
     wall: W,
-    last: Mutex<Moment>,
+    last: Mutex<ClockReading>,
 }
 
 #[derive(Clone, Copy)]
-struct Moment {
+struct ClockReading {
     at: Instant,
     ms: i64,
 }
@@ -44,7 +44,7 @@ impl SteadyClock {
 impl<W: Clock> SteadyClock<W> {
     fn of(wall: W, at_least_ms: i64) -> Self {
         let ms = wall.now_ms().max(at_least_ms);
-        Self { wall, last: Mutex::new(Moment { at: Instant::now(), ms }) }
+        Self { wall, last: Mutex::new(ClockReading { at: Instant::now(), ms }) }
     }
 }
 
@@ -55,7 +55,7 @@ impl<W: Clock> Clock for SteadyClock<W> {
         let (steady_ms, wall_ms) = (last.ms.saturating_add(passed_ms), self.wall.now_ms());
         if wall_ms > steady_ms {
             // The clock was set forward, or the machine slept.
-            *last = Moment { at: Instant::now(), ms: wall_ms };
+            *last = ClockReading { at: Instant::now(), ms: wall_ms };
             return wall_ms;
         }
         steady_ms
@@ -69,9 +69,9 @@ mod tests {
 
     use super::*;
 
-    struct Wall(Arc<AtomicI64>);
+    struct WallClock(Arc<AtomicI64>);
 
-    impl Clock for Wall {
+    impl Clock for WallClock {
         fn now_ms(&self) -> i64 {
             self.0.load(Ordering::SeqCst)
         }
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_wall_clock_that_is_set_back_does_not_stop_time() {
         let wall = Arc::new(AtomicI64::new(10_000_000));
-        let clock = SteadyClock::of(Wall(Arc::clone(&wall)), 0);
+        let clock = SteadyClock::of(WallClock(Arc::clone(&wall)), 0);
         let before = clock.now_ms();
         wall.store(6_400_000, Ordering::SeqCst);
         assert!(clock.now_ms() >= before, "time went back with the wall clock");
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_restart_after_the_clock_was_set_back_continues_from_the_last_record() {
-        let clock = SteadyClock::of(Wall(Arc::new(AtomicI64::new(5))), 1_000);
+        let clock = SteadyClock::of(WallClock(Arc::new(AtomicI64::new(5))), 1_000);
         assert!(clock.now_ms() >= 1_000);
     }
 }

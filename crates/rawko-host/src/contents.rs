@@ -1,4 +1,4 @@
-//! `Contents`: long texts by content hash, for services. A service that puts a long text into its answer and a reference
+//! `ContentReader`: long texts by content hash, for services. A service that puts a long text into its answer and a reference
 //! into the part that a chart keeps finds the text again here: the journal stores every long string once, by its hash
 //! (`rawko_store::content`), for as long as the instances that entered it are kept.
 
@@ -11,9 +11,9 @@ use rawko_store::{Store, content};
 
 /// Reads stored texts for one call. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Contents(Option<Arc<dyn ContentSource>>);
+pub struct ContentReader(Option<Arc<dyn ContentSource>>);
 
-/// Source of the blobs that `Contents` reads; implemented by drivers.
+/// Source of the blobs that `ContentReader` reads; implemented by drivers.
 pub trait ContentSource: Send + Sync {
     /// The body of a blob; `None` when there is none of this name.
     fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_>;
@@ -22,7 +22,7 @@ pub trait ContentSource: Send + Sync {
 /// A pending read of a stored text; `None` if no store has it.
 pub type ReadingBlob<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, String>> + Send + 'a>>;
 
-impl Contents {
+impl ContentReader {
     /// Creates a reader over a source.
     pub fn new(source: Arc<dyn ContentSource>) -> Self {
         Self(Some(source))
@@ -45,7 +45,7 @@ impl Contents {
     }
 }
 
-impl fmt::Debug for Contents {
+impl fmt::Debug for ContentReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Contents").field(&self.0.is_some()).finish()
     }

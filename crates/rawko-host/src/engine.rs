@@ -9,14 +9,14 @@ use rawko_core::{NamedEvent, Value};
 use rawko_instance::{PersonAnswer, Receipt};
 use tokio::sync::{broadcast, watch};
 
-use crate::activity::Settled;
+use crate::activity::SettleReason;
 use crate::error::HostError;
 use crate::fork::Fork;
 use crate::host::Host;
 use crate::library::{Edition, Library};
 use crate::migrate::{MigrationOrder, MigrationReport};
-use crate::progress::Progress;
-use crate::reader::Reader;
+use crate::progress::CallProgress;
+use crate::reader::SnapshotReader;
 
 /// The future of an operation of a host.
 pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HostError>> + Send + 'a>>;
@@ -60,7 +60,7 @@ pub trait Engine: Send + Sync {
         by: Value,
     ) -> HostFuture<'_, Vec<MigrationReport>>;
     /// Waits until an instance settles, or until `patience` is over.
-    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, Settled>;
+    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, SettleReason>;
     /// Returns true if [`Engine::remove`] is available.
     fn can_remove(&self) -> bool {
         false
@@ -71,13 +71,13 @@ pub trait Engine: Send + Sync {
         Box::pin(std::future::ready(Err(HostError::Refused(refusal))))
     }
     /// Returns the reader of stored instances, at any step.
-    fn reader(&self) -> &Reader;
+    fn reader(&self) -> &SnapshotReader;
     /// Returns the charts that can be started.
     fn library(&self) -> &Library;
     /// Returns a counter that changes whenever a status may have changed.
     fn changes(&self) -> watch::Receiver<u64>;
     /// Returns the progress events of running calls.
-    fn progress(&self) -> broadcast::Receiver<Progress>;
+    fn progress(&self) -> broadcast::Receiver<CallProgress>;
 }
 
 impl Engine for Host {
@@ -132,7 +132,7 @@ impl Engine for Host {
         Box::pin(Host::migrate(self, ids, order, by))
     }
 
-    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, Settled> {
+    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, SettleReason> {
         Box::pin(async move { Host::settled(self, &id, patience).await })
     }
 
@@ -144,7 +144,7 @@ impl Engine for Host {
         Box::pin(Host::remove(self, ids))
     }
 
-    fn reader(&self) -> &Reader {
+    fn reader(&self) -> &SnapshotReader {
         Host::reader(self)
     }
 
@@ -156,7 +156,7 @@ impl Engine for Host {
         Host::changes(self)
     }
 
-    fn progress(&self) -> broadcast::Receiver<Progress> {
+    fn progress(&self) -> broadcast::Receiver<CallProgress> {
         Host::progress(self)
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rawko_core::{Status, Value};
 
-use crate::activity::Settled;
+use crate::activity::SettleReason;
 use crate::error::HostError;
-use crate::host::{Host, Start};
+use crate::host::{Host, StartOptions};
 
 /// The result of an execution.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,15 +39,15 @@ impl Host {
     ) -> Result<ExecutionResults, HostError> {
         let version = if version.is_empty() { "latest" } else { version };
         let chart = format!("{id}@{version}");
-        let started = self.start(Start { chart, input: initial_context, id: None }).await?;
+        let started = self.start(StartOptions { chart, input: initial_context, id: None }).await?;
         let mut changes = self.changes();
         loop {
             changes.borrow_and_update();
             match self.settled(&started.instance, Duration::MAX).await? {
-                Settled::Over(_) | Settled::Failed => return self.results(&started.instance),
-                Settled::Stuck(error) => return Err(error.into()),
+                SettleReason::Over(_) | SettleReason::Failed => return self.results(&started.instance),
+                SettleReason::Stuck(error) => return Err(error.into()),
                 // Another caller has to send the event or answer that the instance waits for, or to resume it.
-                Settled::Waiting(_) | Settled::Paused => {
+                SettleReason::Waiting(_) | SettleReason::Paused => {
                     if changes.changed().await.is_err() {
                         return Err(HostError::Closing);
                     }

@@ -6,8 +6,8 @@ use rawko_instance::{ForkSource, Receipt, with_budget};
 
 use crate::error::HostError;
 use crate::host::Host;
-use crate::past;
-use crate::reader::Reader;
+use crate::past_usage;
+use crate::reader::SnapshotReader;
 
 /// The options of a fork.
 #[derive(Clone, Debug, Default)]
@@ -45,14 +45,14 @@ impl Host {
 
 /// Returns an instance as it was after a step (default: the last), with parts of its budget replaced.
 pub fn past_step(
-    reader: &Reader,
+    reader: &SnapshotReader,
     id: &str,
     at: Option<u64>,
     budget: &Value,
 ) -> Result<ForkSource, HostError> {
     let row = reader.find(id)?;
     let restored = reader.snapshot(&row, at)?;
-    let ledger = past::ledger_at(reader, &row, restored.snapshot.step_number())?;
+    let ledger = past_usage::ledger_at(reader, &row, restored.snapshot.step_number())?;
     let mut new = row.new;
     // The step may lie before a migration.
     let chart = &restored.chart;

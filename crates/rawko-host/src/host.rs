@@ -7,51 +7,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{EffectPlace, Input, NewRoot, PersonAnswer, Receipt};
-use rawko_store::{InstanceKey, Store, StoreError, Writer};
+use rawko_store::{CommitWriter, InstanceKey, Store, StoreError};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::driver::deadlines::Deadlines;
 use crate::driver::dispatch::Dispatch;
-use crate::driver::drain::RunningCall;
+use crate::driver::drain::DrainingCall;
 use crate::driver::instances::{Instances, MemoryLimit};
-use crate::driver::scope::Scope;
-use crate::driver::slot::{Delivery, Slot};
+use crate::driver::scope::HostScope;
+use crate::driver::slot::{InstanceSlot, MailboxDelivery};
 use crate::error::HostError;
 use crate::library::{Edition, Library};
 use crate::observer::Observer;
-use crate::progress::Progress;
-use crate::project::Project;
-use crate::reader::Reader;
+use crate::progress::CallProgress;
+use crate::project::HostProject;
+use crate::reader::SnapshotReader;
 
 /// A host of instances. Cheap to clone; [`Host::close`] or dropping the last clone releases the store.
 #[derive(Clone)]
 pub struct Host {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<HostInner>,
 }
 
 /// A call of a service: the instance and the effect that requested it.
-pub(crate) type Call = (InstanceKey, EffectPlace);
+pub(crate) type EffectCall = (InstanceKey, EffectPlace);
 
 /// State shared by all parts of a host.
-pub(crate) struct Inner {
+pub(crate) struct HostInner {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) writer: Writer,
-    pub(crate) project: Project,
-    pub(crate) reader: Reader,
+    pub(crate) writer: CommitWriter,
+    pub(crate) project: HostProject,
+    pub(crate) reader: SnapshotReader,
     pub(crate) observer: Option<Arc<dyn Observer>>,
-    pub(crate) watchers: broadcast::Sender<Progress>,
+    pub(crate) watchers: broadcast::Sender<CallProgress>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) instances: Instances,
     pub(crate) memory_limit: MemoryLimit,
     pub(crate) deadlines: Arc<Deadlines>,
     pub(crate) dispatch: Dispatch,
     pub(crate) runtime: tokio::runtime::Handle,
-    pub(crate) running: Mutex<HashMap<Call, RunningCall>>,
+    pub(crate) running: Mutex<HashMap<EffectCall, DrainingCall>>,
     /// Set while the host is stopping; no new call begins.
     pub(crate) draining: AtomicBool,
     /// Calls that were requested while the host was stopping.
-    pub(crate) unbegun: Mutex<Vec<Call>>,
+    pub(crate) unbegun: Mutex<Vec<EffectCall>>,
     pub(crate) changes: watch::Sender<u64>,
     pub(crate) trouble: Mutex<Option<StoreError>>,
     pub(crate) in_trouble: AtomicBool,
@@ -64,12 +64,12 @@ pub(crate) struct Inner {
     pub(crate) waiting: AtomicUsize,
     pub(crate) next_key: AtomicI64,
     pub(crate) next_inbound: AtomicI64,
-    pub(crate) scope: Scope,
+    pub(crate) scope: HostScope,
 }
 
 /// The options of a new instance.
 #[derive(Clone, Debug, Default)]
-pub struct Start {
+pub struct StartOptions {
     /// `id`, `id@version`, `id@range`.
     pub chart: String,
     /// Overrides the chart's declared context; expressions see it as `input`.
@@ -80,7 +80,7 @@ pub struct Start {
 
 impl Host {
     /// Starts an instance of a chart in the library.
-    pub async fn start(&self, start: Start) -> Result<Receipt, HostError> {
+    pub async fn start(&self, start: StartOptions) -> Result<Receipt, HostError> {
         let edition = self.inner.project.library.resolve(&start.chart)?;
         self.start_edition(edition, start.input, start.id).await
     }
@@ -179,7 +179,7 @@ impl Host {
     }
 
     /// Returns the reader of stored instances.
-    pub fn reader(&self) -> &Reader {
+    pub fn reader(&self) -> &SnapshotReader {
         &self.inner.reader
     }
 
@@ -194,7 +194,7 @@ impl Host {
     }
 
     /// Subscribes to the progress events of running calls.
-    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+    pub fn progress(&self) -> broadcast::Receiver<CallProgress> {
         self.inner.watchers.subscribe()
     }
 
@@ -224,8 +224,8 @@ impl Host {
     }
 }
 
-impl Inner {
-    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<Call, RunningCall>> {
+impl HostInner {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<EffectCall, DrainingCall>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -242,12 +242,12 @@ impl Inner {
     }
 
     /// Returns the instance, loading it if necessary.
-    pub(crate) fn slot(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
+    pub(crate) fn slot(&self, key: InstanceKey) -> Result<Arc<InstanceSlot>, HostError> {
         self.instances.get_or(key, || self.load(key))
     }
 
     /// Marks an instance as idle, which may evict another.
-    pub(crate) fn rest(&self, slot: &Arc<Slot>) {
+    pub(crate) fn rest(&self, slot: &Arc<InstanceSlot>) {
         self.instances.rest(slot, self.memory_limit);
     }
 
@@ -257,8 +257,8 @@ impl Inner {
         input: Input,
     ) -> Result<Receipt, HostError> {
         let (reply, answer) = oneshot::channel();
-        self.post(key, Delivery { input, reply: Some(reply) })?;
-        let _waiting = Waiting::count(&self.waiting);
+        self.post(key, MailboxDelivery { input, reply: Some(reply) })?;
+        let _waiting = WaitingCaller::count(&self.waiting);
         answer.await.unwrap_or(Err(HostError::Closing))
     }
 
@@ -302,16 +302,16 @@ impl Inner {
 }
 
 /// Counts a caller for as long as it waits, also if it gives up.
-struct Waiting<'c>(&'c AtomicUsize);
+struct WaitingCaller<'c>(&'c AtomicUsize);
 
-impl Waiting<'_> {
-    fn count(callers: &AtomicUsize) -> Waiting<'_> {
+impl WaitingCaller<'_> {
+    fn count(callers: &AtomicUsize) -> WaitingCaller<'_> {
         callers.fetch_add(1, Ordering::Relaxed);
-        Waiting(callers)
+        WaitingCaller(callers)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rawko_store::{Family, Marks};
+use rawko_store::{HighestNumbers, InstanceFamily};
 
 use crate::error::HostError;
 use crate::host::Host;
@@ -12,13 +12,13 @@ use crate::library::Edition;
 
 impl Host {
     /// Returns an instance with its descendants and everything that is stored about them.
-    pub fn export(&self, id: &str) -> Result<Family, HostError> {
+    pub fn export(&self, id: &str) -> Result<InstanceFamily, HostError> {
         self.inner.store.family(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
     }
 
     /// Adds an exported instance with its descendants, all or nothing, and continues it. Returns its id. Fails if an id is
     /// in use, or if the text of a chart does not match its hash.
-    pub fn import(&self, family: Family) -> Result<Arc<str>, HostError> {
+    pub fn import(&self, family: InstanceFamily) -> Result<Arc<str>, HostError> {
         let inner = &self.inner;
         for id in family.ids() {
             if inner.reader.key(&id)?.is_some() {
@@ -50,13 +50,13 @@ impl Host {
     }
 }
 
-impl crate::host::Inner {
+impl crate::host::HostInner {
     /// Reserves keys and numbers that no other instance or event of this host gets.
-    fn reserve(&self, family: &Family) -> Marks {
+    fn reserve(&self, family: &InstanceFamily) -> HighestNumbers {
         let count = |all: usize| i64::try_from(all).unwrap_or(i64::MAX);
         let events: usize = family.members.iter().map(|member| member.inbound.len()).sum();
         let instance = self.next_key.fetch_add(count(family.members.len()), Ordering::SeqCst) - 1;
         let inbound = self.next_inbound.fetch_add(count(events), Ordering::SeqCst) - 1;
-        Marks { instance, inbound }
+        HighestNumbers { instance, inbound }
     }
 }

@@ -20,7 +20,7 @@ mod library;
 mod migrate;
 mod observer;
 mod partials;
-mod past;
+mod past_usage;
 mod progress;
 mod project;
 mod reader;
@@ -29,37 +29,37 @@ mod runtime_gate;
 mod services;
 mod settings;
 
-pub use activity::{Activity, Settled};
+pub use activity::{Activity, SettleReason};
 pub use builder::HostBuilder;
 pub use clock::{Clock, SteadyClock, SystemClock};
-pub use contents::{ContentSource, Contents, ReadingBlob};
+pub use contents::{ContentReader, ContentSource, ReadingBlob};
 pub use driver::load::made_up_id;
-pub use driver::{Running, Wait};
+pub use driver::{DrainWait, PreparedCall};
 pub use engine::{Engine, HostFuture};
 pub use error::HostError;
 pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
-pub use host::{Host, Start};
+pub use host::{Host, StartOptions};
 pub use library::{Edition, Library};
 pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use observer::{
-    Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
-    committed, not_called,
+    CallOutcome, ClosedRequest, CommittedSteps, CompletionUsage, FinishedCall, HostEvent, Load, ObservedCall,
+    ObservedCompletion, Observer, StepTaken, TracedMessages, committed, not_called,
 };
 pub use partials::Partials;
-pub use progress::{Progress, Teller};
-pub use project::Project;
+pub use progress::{CallProgress, ProgressSender};
+pub use project::HostProject;
 pub use rawko_instance::{
-    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError,
-    PersonAnswer, Question, Receipt, Spent, image,
+    AgentBinding, AgentRequest, AgentResolver, Gate, GateDecision, GateQuestion, InstanceLimits,
+    MigrationRecord, PatternError, PersonAnswer, Receipt, Spent, image,
 };
-pub use reader::{Reader, Restored};
+pub use reader::{RestoredSnapshot, SnapshotReader};
 pub use row_states::RowState;
-pub use runtime_gate::{AuditHost, Noting, RuntimeGate};
+pub use runtime_gate::{AuditFuture, AuditHost, RuntimeGate};
 pub use services::{
-    Answer, AttemptOutcome, Call, Category, Closure, EndHook, Environment, OnRestart, ProcessHandle,
-    ProcessOffer, RegisterRefusal, Registered, RemoteMessage, RemoteServices, Service, ServiceError,
-    Services, ToolService, closure, function,
+    AttemptOutcome, Category, Closure, EndHook, Environment, OnRestart, ProcessHandle, ProcessOffer,
+    ProgramRegistration, RegisterRefusal, RemoteMessage, RemoteServices, Service, ServiceCall, ServiceError,
+    ServiceFuture, Services, ToolService, closure, function,
 };
 
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rawko_chart::render::{self, Style};
+use rawko_chart::render::{self, ReportStyle};
 use rawko_chart::{Registry, Resolution, Severity};
 use rawko_core::Chart;
 use rawko_store::{ChartHash, ChartRow, Store, content};
@@ -33,7 +33,7 @@ impl Edition {
                     .into_iter()
                     .filter(|finding| finding.severity >= Severity::Error)
                     .collect();
-                Err(HostError::InvalidChart(render::report(&fatal, &source, Style { color: false })))
+                Err(HostError::InvalidChart(render::report(&fatal, &source, ReportStyle { color: false })))
             }
         }
     }
@@ -53,13 +53,13 @@ impl Edition {
 /// The charts that can be started, and those of stored instances.
 #[derive(Debug, Default)]
 pub struct Library {
-    offered: Mutex<Offered>,
+    offered: Mutex<PublishedCharts>,
     /// Charts of stored instances, by hash. Shared, so that ten thousand instances hold one copy.
     kept: Mutex<FxHashMap<ChartHash, Arc<Chart>>>,
 }
 
 #[derive(Debug, Default)]
-struct Offered {
+struct PublishedCharts {
     registry: Registry,
     editions: Vec<Edition>,
 }

@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use rawko_chart::render::{self, Style};
-use rawko_chart::{MigrationEntry, Severity, Source, migration_of_file, migrations_of_chart};
+use rawko_chart::render::{self, ReportStyle};
+use rawko_chart::{MigrationEntry, Severity, SourceFile, migration_of_file, migrations_of_chart};
 use rawko_core::{Chart, Migration, Now, Value, World};
 use rawko_instance::{Input, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events};
-use rawko_store::{InstanceRow, OpenEffect, RecordKind, Wait};
+use rawko_store::{InstanceRow, OpenEffect, RecordKind, WaitReason};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use crate::error::HostError;
 use crate::host::Host;
 use crate::library::Edition;
-use crate::reader::{Reader, Restored};
+use crate::reader::{RestoredSnapshot, SnapshotReader};
 
 /// Migrations in flight at the same time: they share commits.
 const IN_FLIGHT: usize = 512;
@@ -69,13 +69,13 @@ pub struct Migrator {
 impl Migrator {
     /// Reads the `migrations:` of a chart and the text of a map file (its name and content).
     pub fn new(edition: Edition, map: Option<(&str, &str)>) -> Result<Migrator, HostError> {
-        let source = Source::new(&*edition.name, &*edition.text);
+        let source = SourceFile::new(&*edition.name, &*edition.text);
         let (entries, findings) = migrations_of_chart(&source, &edition.chart);
         refuse_errors(&source, &findings)?;
         let map_text = map.map(|(name, text)| (name.to_owned(), text.to_owned()));
         let map = match map {
             Some((name, text)) => {
-                let source = Source::new(name, text);
+                let source = SourceFile::new(name, text);
                 let (migration, findings) = migration_of_file(&source, &edition.chart);
                 refuse_errors(&source, &findings)?;
                 migration
@@ -143,7 +143,7 @@ impl Migrator {
     /// Judges instances without touching them.
     pub fn preview(
         &self,
-        reader: &Reader,
+        reader: &SnapshotReader,
         rows: &[InstanceRow],
         world: &World,
         now_ms: i64,
@@ -153,7 +153,7 @@ impl Migrator {
         for (row, restored) in rows.iter().zip(restored) {
             // Only a paused instance holds events outside its snapshot.
             let held = match row.head.wait {
-                Wait::Paused => reader.store().open_effects(Some(row.key))?,
+                WaitReason::Paused => reader.store().open_effects(Some(row.key))?,
                 _ => Vec::new(),
             };
             reports.push(self.preview_one(row, restored.as_ref(), &held, world, now_ms));
@@ -164,7 +164,7 @@ impl Migrator {
     fn preview_one(
         &self,
         row: &InstanceRow,
-        restored: Option<&Restored>,
+        restored: Option<&RestoredSnapshot>,
         held: &[OpenEffect],
         world: &World,
         now_ms: i64,
@@ -208,16 +208,16 @@ impl Migrator {
     }
 }
 
-fn refuse_errors(source: &Source, findings: &[rawko_chart::Finding]) -> Result<(), HostError> {
+fn refuse_errors(source: &SourceFile, findings: &[rawko_chart::Finding]) -> Result<(), HostError> {
     let errors: Vec<_> =
         findings.iter().filter(|finding| finding.severity >= Severity::Error).cloned().collect();
     match errors.is_empty() {
         true => Ok(()),
-        false => Err(HostError::InvalidChart(render::report(&errors, source, Style { color: false }))),
+        false => Err(HostError::InvalidChart(render::report(&errors, source, ReportStyle { color: false }))),
     }
 }
 
-fn configuration(restored: &Restored) -> Vec<String> {
+fn configuration(restored: &RestoredSnapshot) -> Vec<String> {
     restored.chart.leaf_paths(restored.snapshot.configuration()).map(str::to_owned).collect()
 }
 
@@ -292,7 +292,7 @@ impl Host {
 
 /// Returns the order to undo the last record of an instance, or the reason why it cannot be undone.
 pub fn way_back(
-    reader: &Reader,
+    reader: &SnapshotReader,
     row: &InstanceRow,
     by: Value,
     is_driven: bool,

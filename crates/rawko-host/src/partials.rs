@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::progress::Progress;
+use crate::progress::CallProgress;
 use rawko_core::Value;
 
 /// Limit on tracked calls; the one that is silent for longest is dropped.
@@ -13,12 +13,12 @@ const CALLS_MAX: usize = 1_024;
 const TEXT_MAX: usize = 256 * 1024;
 
 /// Instance and invoke.
-type CallKey = (Arc<str>, Arc<str>);
+type PartialKey = (Arc<str>, Arc<str>);
 
 /// The text of running calls, bounded in number and size.
 #[derive(Default)]
 pub struct Partials {
-    calls: HashMap<CallKey, Partial>,
+    calls: HashMap<PartialKey, Partial>,
     clock: u64,
 }
 
@@ -31,7 +31,7 @@ struct Partial {
 
 impl Partials {
     /// Adds a piece of text.
-    pub fn note(&mut self, told: &Progress) {
+    pub fn note(&mut self, told: &CallProgress) {
         if told.data.get("type").as_str() != Some("text_delta") {
             return;
         }
@@ -55,16 +55,16 @@ impl Partials {
     }
 
     /// Drops the text of a call whose response is complete.
-    pub fn forget(&mut self, told: &Progress) {
+    pub fn forget(&mut self, told: &CallProgress) {
         self.calls.remove(&(Arc::clone(&told.instance), Arc::clone(&told.id)));
     }
 
     /// Returns the text of every call as one progress event each.
-    pub fn so_far(&self) -> Vec<Progress> {
-        let event = |((instance, id), call): (&CallKey, &Partial)| {
+    pub fn so_far(&self) -> Vec<CallProgress> {
+        let event = |((instance, id), call): (&PartialKey, &Partial)| {
             let data = Value::map([("type", Value::str("so_far")), ("text", Value::str(&call.text))]);
             let (instance, id) = (Arc::clone(instance), Arc::clone(id));
-            Progress { instance, id, name: Arc::clone(&call.name), step: call.step, data }
+            CallProgress { instance, id, name: Arc::clone(&call.name), step: call.step, data }
         };
         self.calls.iter().map(event).collect()
     }
@@ -74,9 +74,15 @@ impl Partials {
 mod tests {
     use super::*;
 
-    fn delta(step: u64, text: &str) -> Progress {
+    fn delta(step: u64, text: &str) -> CallProgress {
         let data = Value::map([("type", Value::str("text_delta")), ("text", Value::str(text))]);
-        Progress { instance: "task".into(), id: "complete".into(), name: "work:complete".into(), step, data }
+        CallProgress {
+            instance: "task".into(),
+            id: "complete".into(),
+            name: "work:complete".into(),
+            step,
+            data,
+        }
     }
 
     #[test]
@@ -95,7 +101,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut partials = Partials::default();
         for number in 0..CALLS_MAX + 10 {
-            partials.note(&Progress { instance: format!("task-{number}").into(), ..delta(1, "x") });
+            partials.note(&CallProgress { instance: format!("task-{number}").into(), ..delta(1, "x") });
         }
         assert_eq!(partials.so_far().len(), CALLS_MAX);
         let long = "x".repeat(TEXT_MAX);

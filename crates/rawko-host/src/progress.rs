@@ -12,7 +12,7 @@ const BEHIND_MAX: usize = 4_096;
 
 /// A piece of progress.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct CallProgress {
     /// Id of the calling instance.
     pub instance: Arc<str>,
     /// The invoke's id.
@@ -27,17 +27,17 @@ pub struct Progress {
 
 /// The sender of a call's progress. Sending is free without watchers.
 #[derive(Clone)]
-pub struct Teller {
-    watchers: broadcast::Sender<Progress>,
+pub struct ProgressSender {
+    watchers: broadcast::Sender<CallProgress>,
     instance: Arc<str>,
     id: Arc<str>,
     name: Arc<str>,
     step: u64,
 }
 
-impl Teller {
+impl ProgressSender {
     pub(crate) fn new(
-        watchers: &broadcast::Sender<Progress>,
+        watchers: &broadcast::Sender<CallProgress>,
         instance: &Arc<str>,
         id: &Arc<str>,
         name: &Arc<str>,
@@ -60,16 +60,16 @@ impl Teller {
         }
         let (instance, id, name) = (Arc::clone(&self.instance), Arc::clone(&self.id), Arc::clone(&self.name));
         // Sending fails only if the last watcher is gone.
-        let _ = self.watchers.send(Progress { instance, id, name, step: self.step, data });
+        let _ = self.watchers.send(CallProgress { instance, id, name, step: self.step, data });
     }
 }
 
-impl fmt::Debug for Teller {
+impl fmt::Debug for ProgressSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Teller")
     }
 }
 
-pub(crate) fn watchers() -> broadcast::Sender<Progress> {
+pub(crate) fn watchers() -> broadcast::Sender<CallProgress> {
     broadcast::Sender::new(BEHIND_MAX)
 }

@@ -1,22 +1,24 @@
-//! `Project`: the charts, services and settings of a project, independent of the driver that runs its instances.
+//! `HostProject`: the charts, services and settings of a project, independent of the driver that runs its instances.
 
 use std::sync::Arc;
 
 use rawko_core::{Value, World};
-use rawko_instance::{AgentResolver, Category, Gate, Limits, OnRestart, Request, ServiceError};
+use rawko_instance::{
+    AgentResolver, Category, Gate, InstanceLimits, OnRestart, ServiceError, ServiceRequest,
+};
 use rawko_store::{EffectKind, OpenEffect};
 use tokio::sync::broadcast;
 
-use crate::contents::Contents;
-use crate::driver::Running;
+use crate::contents::ContentReader;
+use crate::driver::PreparedCall;
 use crate::library::Library;
-use crate::progress::{Progress, Teller};
+use crate::progress::{CallProgress, ProgressSender};
 use crate::runtime_gate::RuntimeGate;
-use crate::services::{Call, Service, Services};
+use crate::services::{Service, ServiceCall, Services};
 
 /// The parts of a project that a driver needs.
 #[derive(Clone, Default)]
-pub struct Project {
+pub struct HostProject {
     /// The charts that can be started and invoked.
     pub library: Arc<Library>,
     /// Services that charts may invoke.
@@ -26,14 +28,14 @@ pub struct Project {
     /// Rules about the services that may be called.
     pub gate: Gate,
     /// Limits of the instance machine.
-    pub limits: Limits,
+    pub limits: InstanceLimits,
     /// The resolver of agents. Without one, `agent:` names are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
     /// Values that expressions see as `env` and `agents`.
     pub world: World,
 }
 
-impl Project {
+impl HostProject {
     /// Returns the service of an effect. Sends go to endpoints, everything else to services.
     pub fn find_service(&self, name: &str, kind: EffectKind) -> Option<Arc<dyn Service>> {
         match kind {
@@ -53,29 +55,39 @@ impl Project {
         &self,
         effect: &OpenEffect,
         instance: &Arc<str>,
-        request: Request,
-        watchers: &broadcast::Sender<Progress>,
-        (runtime_gate, contents): (RuntimeGate, Contents),
-    ) -> Result<Running, ServiceError> {
+        request: ServiceRequest,
+        watchers: &broadcast::Sender<CallProgress>,
+        (runtime_gate, contents): (RuntimeGate, ContentReader),
+    ) -> Result<PreparedCall, ServiceError> {
         let Some(service) = self.find_service(&effect.name, effect.kind) else {
             let message = format!("service `{}` is not defined in the settings", effect.name);
             return Err(ServiceError::new(Category::Unknown, message));
         };
         let (id, input, attempt, policy) = asked(request);
         let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
-        let teller = Teller::new(watchers, instance, &id, &name, effect.step);
+        let teller = ProgressSender::new(watchers, instance, &id, &name, effect.step);
         let instance = Arc::clone(instance);
-        let call =
-            Call { idempotency, instance, id, name, input, attempt, policy, teller, runtime_gate, contents };
-        Ok(Running { service, call })
+        let call = ServiceCall {
+            idempotency,
+            instance,
+            id,
+            name,
+            input,
+            attempt,
+            policy,
+            teller,
+            runtime_gate,
+            contents,
+        };
+        Ok(PreparedCall { service, call })
     }
 
     /// Returns true if a call with an unknown outcome may be made again.
-    pub fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+    pub fn may_repeat(&self, effect: &OpenEffect, request: &ServiceRequest) -> bool {
         let Some(service) = self.find_service(&effect.name, effect.kind) else { return false };
         let on_restart = match request {
-            Request::Invoke(invoke) => service.on_restart_of(&effect.name, &invoke.input),
-            Request::Call { .. } | Request::Send(_) => service.on_restart(),
+            ServiceRequest::Invoke(invoke) => service.on_restart_of(&effect.name, &invoke.input),
+            ServiceRequest::Call { .. } | ServiceRequest::Send(_) => service.on_restart(),
         };
         on_restart == OnRestart::Retry
     }
@@ -92,11 +104,11 @@ impl Project {
 }
 
 /// Splits a request into the id, the input, the attempt and the policy of its call.
-fn asked(request: Request) -> (Arc<str>, Value, u32, Value) {
+fn asked(request: ServiceRequest) -> (Arc<str>, Value, u32, Value) {
     match request {
-        Request::Invoke(invoke) => (invoke.id, invoke.input, invoke.attempt, invoke.policy),
-        Request::Call { handler, params } => (handler, params, 1, Value::Null),
-        Request::Send(send) => {
+        ServiceRequest::Invoke(invoke) => (invoke.id, invoke.input, invoke.attempt, invoke.policy),
+        ServiceRequest::Call { handler, params } => (handler, params, 1, Value::Null),
+        ServiceRequest::Send(send) => {
             let input = Value::map([("type", Value::Str(Arc::clone(&send.event))), ("data", send.data)]);
             (send.event, input, 1, Value::Null)
         }

@@ -1,11 +1,11 @@
-//! `Reader`: stored instances as snapshots, at any step. Needs only a store, so that reading never depends on a running
+//! `SnapshotReader`: stored instances as snapshots, at any step. Needs only a store, so that reading never depends on a running
 //! host.
 
 use std::sync::Arc;
 
 use rawko_core::{Chart, Snapshot, SnapshotError};
-use rawko_instance::{Instance, Pace, Saved};
-use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
+use rawko_instance::{Instance, Pace, SavedInstance};
+use rawko_store::{InstanceKey, InstanceRow, RecordKind, SnapshotBase, Store, StoreError, content};
 
 use crate::error::HostError;
 use crate::library::Library;
@@ -13,7 +13,7 @@ use crate::row_states::RowStates;
 
 /// Rebuilds snapshots from stored records.
 #[derive(Clone)]
-pub struct Reader {
+pub struct SnapshotReader {
     store: Arc<dyn Store>,
     library: Arc<Library>,
     pub(crate) row_states: Arc<RowStates>,
@@ -21,7 +21,7 @@ pub struct Reader {
 
 /// A snapshot after some step, with its chart.
 #[derive(Clone, Debug)]
-pub struct Restored {
+pub struct RestoredSnapshot {
     /// Chart that the snapshot belongs to.
     pub chart: Arc<Chart>,
     /// State after the step.
@@ -35,7 +35,7 @@ pub struct Restored {
     pub(crate) text_bytes: (usize, Vec<usize>),
 }
 
-impl Reader {
+impl SnapshotReader {
     /// Creates a reader that loads charts from the store only.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self::with_library(store, Arc::default())
@@ -61,7 +61,7 @@ impl Reader {
     }
 
     /// Returns the snapshot after a step (default: the last).
-    pub fn snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<Restored, HostError> {
+    pub fn snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<RestoredSnapshot, HostError> {
         let no_step = |step| HostError::NoStep { id: row.new.id.to_string(), step, last: row.step };
         if let Some(step) = at.filter(|step| *step > row.step) {
             return Err(no_step(step));
@@ -71,7 +71,7 @@ impl Reader {
     }
 
     /// Returns the snapshots of many instances after their last steps, read together; `None` for an unreadable one.
-    pub fn snapshots(&self, rows: &[InstanceRow]) -> Result<Vec<Option<Restored>>, HostError> {
+    pub fn snapshots(&self, rows: &[InstanceRow]) -> Result<Vec<Option<RestoredSnapshot>>, HostError> {
         let keys: Vec<InstanceKey> = rows.iter().map(|row| row.key).collect();
         let bases = self.store.bases(&keys)?;
         let restored = rows
@@ -81,7 +81,12 @@ impl Reader {
         Ok(restored.collect())
     }
 
-    fn restore(&self, row: &InstanceRow, at: Option<u64>, base: &Base) -> Result<Restored, HostError> {
+    fn restore(
+        &self,
+        row: &InstanceRow,
+        at: Option<u64>,
+        base: &SnapshotBase,
+    ) -> Result<RestoredSnapshot, HostError> {
         let mut chart = self.chart(row)?;
         let unusable = |why| HostError::Snapshot { id: row.new.id.to_string(), why };
         let text = self.unpack(&base.snapshot.body)?;
@@ -116,7 +121,7 @@ impl Reader {
             at_ms = self.time_of(row, at)?;
         }
         let snapshot_bytes = base.snapshot.body.len();
-        Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes, text_bytes })
+        Ok(RestoredSnapshot { chart, snapshot, at_ms, snapshot_bytes, delta_bytes, text_bytes })
     }
 
     /// Returns the time of a step that a snapshot was stored with.
@@ -134,7 +139,7 @@ impl Reader {
             Some(parent) => self.key(&parent.id)?,
             None => None,
         };
-        let saved = Saved {
+        let saved = SavedInstance {
             key: row.key,
             parent,
             calls: self.calls_so_far(&row.new.id)?,

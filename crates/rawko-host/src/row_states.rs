@@ -8,7 +8,7 @@ use rawko_store::{ChartHash, InstanceRow};
 use rustc_hash::FxHashMap;
 
 use crate::error::HostError;
-use crate::reader::{Reader, Restored};
+use crate::reader::{RestoredSnapshot, SnapshotReader};
 
 /// Rows in each of two generations; when the younger one is full, the older one is dropped.
 const GENERATION_LEN: usize = 8_192;
@@ -26,17 +26,17 @@ pub struct RowState {
 
 /// An instance after a step. The id alone may be of a pruned instance, and a key may be local to its reader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Moment {
+struct RowMoment {
     id: Arc<str>,
     created_ms: i64,
     chart: ChartHash,
     step: u64,
 }
 
-impl Moment {
-    fn of(row: &InstanceRow) -> Moment {
+impl RowMoment {
+    fn of(row: &InstanceRow) -> RowMoment {
         let new = &row.new;
-        Moment { id: Arc::clone(&new.id), created_ms: new.created_ms, chart: new.chart, step: row.step }
+        RowMoment { id: Arc::clone(&new.id), created_ms: new.created_ms, chart: new.chart, step: row.step }
     }
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct RowStates {
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: FxHashMap<Moment, Arc<RowState>>,
-    old: FxHashMap<Moment, Arc<RowState>>,
+    young: FxHashMap<RowMoment, Arc<RowState>>,
+    old: FxHashMap<RowMoment, Arc<RowState>>,
 }
 
 impl RowStates {
     fn get(&self, rows: &[InstanceRow]) -> Vec<Option<Arc<RowState>>> {
         let known = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         let find = |row: &InstanceRow| {
-            let moment = Moment::of(row);
+            let moment = RowMoment::of(row);
             known.young.get(&moment).or_else(|| known.old.get(&moment)).cloned()
         };
         rows.iter().map(find).collect()
@@ -66,16 +66,16 @@ impl RowStates {
         if known.young.len() >= GENERATION_LEN {
             known.old = std::mem::take(&mut known.young);
         }
-        known.young.insert(Moment::of(row), Arc::clone(state));
+        known.young.insert(RowMoment::of(row), Arc::clone(state));
     }
 }
 
-impl Reader {
+impl SnapshotReader {
     /// Returns the states of rows after their last steps; `None` for an unreadable one.
     pub fn row_states(
         &self,
         rows: &[InstanceRow],
-        derive: impl Fn(&Restored) -> RowState,
+        derive: impl Fn(&RestoredSnapshot) -> RowState,
     ) -> Result<Vec<Option<Arc<RowState>>>, HostError> {
         let mut states = self.row_states.get(rows);
         let missing: Vec<usize> = (0..rows.len()).filter(|at| states[*at].is_none()).collect();

@@ -11,11 +11,11 @@ use rawko_core::ServiceClass;
 use rawko_store::{AuditLine, Commit, InstanceKey};
 use tokio::sync::oneshot;
 
-use crate::host::Inner;
+use crate::host::HostInner;
 
 /// Checks the actions of a running call. Cheap to clone.
 #[derive(Clone)]
-pub struct RuntimeGate(Option<Arc<Watch>>);
+pub struct RuntimeGate(Option<Arc<GateWatch>>);
 
 /// The operations that a runtime_gate needs from its host.
 pub trait AuditHost: Send + Sync {
@@ -31,21 +31,21 @@ pub trait AuditHost: Send + Sync {
     }
 
     /// Records an audit line; resolves once it is durable.
-    fn note(&self, line: AuditLine) -> Noting;
+    fn note(&self, line: AuditLine) -> AuditFuture;
 }
 
 /// An audit line in flight to its store.
-pub type Noting = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+pub type AuditFuture = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
-struct Watch {
+struct GateWatch {
     tower: Box<dyn AuditHost>,
     instance: Arc<str>,
     agent: Option<Arc<str>>,
 }
 
 /// The host on this machine.
-struct Here {
-    host: Weak<Inner>,
+struct LocalAuditHost {
+    host: Weak<HostInner>,
     key: InstanceKey,
 }
 
@@ -53,11 +53,16 @@ impl RuntimeGate {
     /// Creates the gate for a call of an instance; `agent` is set if an agent is called.
     pub fn new(tower: Box<dyn AuditHost>, instance: &Arc<str>, agent: Option<&str>) -> Self {
         let instance = Arc::clone(instance);
-        Self(Some(Arc::new(Watch { tower, instance, agent: agent.map(Into::into) })))
+        Self(Some(Arc::new(GateWatch { tower, instance, agent: agent.map(Into::into) })))
     }
 
-    pub(crate) fn of(host: &Arc<Inner>, key: InstanceKey, instance: &Arc<str>, agent: Option<&str>) -> Self {
-        Self::new(Box::new(Here { host: Arc::downgrade(host), key }), instance, agent)
+    pub(crate) fn of(
+        host: &Arc<HostInner>,
+        key: InstanceKey,
+        instance: &Arc<str>,
+        agent: Option<&str>,
+    ) -> Self {
+        Self::new(Box::new(LocalAuditHost { host: Arc::downgrade(host), key }), instance, agent)
     }
 
     /// Creates a gate that admits everything and records nothing, for calls outside a host.
@@ -88,7 +93,7 @@ impl RuntimeGate {
     }
 }
 
-impl Watch {
+impl GateWatch {
     async fn admit(&self, name: &str, key: &str) -> Result<(), String> {
         let decided = self.rule(name);
         let (Ok(rule) | Err(rule)) = &decided;
@@ -147,7 +152,7 @@ impl Watch {
     }
 }
 
-impl AuditHost for Here {
+impl AuditHost for LocalAuditHost {
     fn rule(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
         let host = self.host.upgrade().ok_or_else(closing)?;
         host.project.gate.by_settings(name, agent)
@@ -162,7 +167,7 @@ impl AuditHost for Here {
         host.project.gate.approved(name, host.clock.now_ms())
     }
 
-    fn note(&self, line: AuditLine) -> Noting {
+    fn note(&self, line: AuditLine) -> AuditFuture {
         let Some(host) = self.host.upgrade() else { return Box::pin(async { Err(closing()) }) };
         let commit = Commit { instance: self.key, audit: vec![line], ..Commit::default() };
         let (written, answer) = oneshot::channel();

@@ -219,7 +219,7 @@ impl Watch {
         Self(root, format!("exec 3>alive; ready() {{ echo ready >&3; }}; {script}"))
     }
 
-    fn call(&self) -> rawko_host::Answer {
+    fn call(&self) -> rawko_host::ServiceFuture {
         let command = serde_json::to_string(&["sh", "-c", &self.1]).unwrap();
         service(self.0.path(), &format!("{{command: {command}}}"), &[]).call(call(Value::Null))
     }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use expect_test::expect_file;
-use rawko_host::Reader;
-use rawko_store::{Filter, Options, SqliteStore, Store};
+use rawko_host::SnapshotReader;
+use rawko_store::{Filter, SqliteOptions, SqliteStore, Store};
 
 /// Returns the last snapshot of every instance as JSON, and the states after each of its steps.
-fn restored(reader: &Reader) -> String {
+fn restored(reader: &SnapshotReader) -> String {
     let mut out = String::new();
     let mut rows = reader.store().list(&Filter::default()).unwrap().rows;
     rows.reverse();
@@ -41,8 +41,8 @@ fn instances_of_every_format_are_restored_at_every_step() {
         let directory = tempfile::tempdir().unwrap();
         let copy = directory.path().join("store.db");
         std::fs::copy(folder.join("store.db"), &copy).unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&copy, Options::default()).unwrap());
-        let reader = Reader::new(store);
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&copy, SqliteOptions::default()).unwrap());
+        let reader = SnapshotReader::new(store);
         expect_file![folder.join("restored.txt")].assert_eq(&restored(&reader));
         for row in reader.store().list(&Filter::default()).unwrap().rows {
             let id = row.new.id.to_string();

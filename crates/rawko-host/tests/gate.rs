@@ -5,12 +5,12 @@
 use std::fmt::Write;
 
 use expect_test::{Expect, expect};
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 use rawko_core::Value;
-use rawko_host::{Decision, Environment, Gate, Question, Settings};
+use rawko_host::{Environment, Gate, GateDecision, GateQuestion, Settings};
 
-fn decide(gate: &Gate, name: &str, calls_so_far: u64, policy: &Value) -> Decision {
-    gate.decide(&Question {
+fn decide(gate: &Gate, name: &str, calls_so_far: u64, policy: &Value) -> GateDecision {
+    gate.decide(&GateQuestion {
         name,
         instance: "order-1",
         chart: "order",
@@ -27,9 +27,9 @@ fn check(gate: &Gate, policy: &str, questions: &[(&str, u64)], expected: Expect)
     let mut told = String::new();
     for (name, calls) in questions {
         let (word, rule) = match decide(gate, name, *calls, &policy) {
-            Decision::Allowed { rule } => ("allowed", rule),
-            Decision::Refused { rule, limit: false } => ("refused", rule),
-            Decision::Refused { rule, limit: true } => ("limit", rule),
+            GateDecision::Allowed { rule } => ("allowed", rule),
+            GateDecision::Refused { rule, limit: false } => ("refused", rule),
+            GateDecision::Refused { rule, limit: true } => ("limit", rule),
         };
         writeln!(told, "{name} after {calls}: {word}: {rule}").unwrap();
     }
@@ -158,7 +158,7 @@ fn what_an_agent_needs_to_be_at_work_is_allowed_with_the_agent() {
     let gate = Gate::new(&["agent:dev*"], &["tool:Bash"], None).unwrap();
     let ask = |name, agent| {
         let policy = &Value::Null;
-        gate.decide(&Question {
+        gate.decide(&GateQuestion {
             name,
             instance: "a",
             chart: "agent",
@@ -199,7 +199,7 @@ fn a_pattern_that_cannot_be_read_is_an_error() {
 #[test]
 fn settings_make_the_gate() {
     let text = "governance: {allow: ['book_*'], deny: [book_secret], budget: {calls: 1}}";
-    let (settings, _) = Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
+    let (settings, _) = Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::default());
     let questions = [("book_carrier", 0), ("book_carrier", 1), ("book_secret", 0), ("transfer_money", 0)];
     check(
         &settings.gate(),
@@ -215,7 +215,7 @@ fn settings_make_the_gate() {
 
     // An unreadable deny pattern might match any name.
     let text = "governance: {allow: ['*'], deny: ['book_[']}";
-    let (settings, _) = Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
+    let (settings, _) = Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::default());
     check(
         &settings.gate(),
         "null",

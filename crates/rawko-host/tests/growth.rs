@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_core::{Status, Value};
-use rawko_host::{Call, Closure, Edition, Gate, Host, Services};
-use rawko_store::{Options, SqliteStore, Store};
+use rawko_host::{Closure, Edition, Gate, Host, ServiceCall, Services};
+use rawko_store::{SqliteOptions, SqliteStore, Store};
 
 /// A hundred calls, each with the whole conversation so far; every response is 8,000 bytes, about 2,000 tokens.
 const CONVERSATION: &str = "
@@ -42,8 +42,8 @@ fn answer(number: usize) -> Value {
 }
 
 async fn converse(path: &Path, calls: i64) -> u64 {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path, Options::default()).unwrap());
-    let model = |call: Call| async move {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path, SqliteOptions::default()).unwrap());
+    let model = |call: ServiceCall| async move {
         let heard = call.input.get("messages").as_list().unwrap();
         // The model gets every message whole, regardless of how it is stored.
         for (number, message) in heard.iter().enumerate().skip(1) {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, NamedEvent, Value, World};
 use rawko_host::{
-    Contents, Edition, Gate, Host, PersonAnswer, Progress, Project, RuntimeGate, ServiceError, Services,
-    Settled, Start, closure,
+    CallProgress, ContentReader, Edition, Gate, Host, HostProject, PersonAnswer, RuntimeGate, ServiceError,
+    Services, SettleReason, StartOptions, closure,
 };
 use rawko_instance::{
-    Action, AgentResolver, EffectPlace, EffectResult, Environment, Input, Instance, InstanceError, NewRoot,
-    Request, Saved, Transaction,
+    AgentResolver, DriverAction, EffectPlace, EffectResult, Input, Instance, InstanceError,
+    MachineEnvironment, NewRoot, SavedInstance, ServiceRequest, Transaction,
 };
 use rawko_store::{Blob, Commit, EffectKind, InstanceKey, OpenEffect, RecordKind, StoreError};
 use tokio::sync::broadcast;
@@ -52,11 +52,11 @@ statechart:
     whole: {type: final, output: context.n * 2}
 ";
 
-fn project() -> Project {
-    let project = Project {
+fn project() -> HostProject {
+    let project = HostProject {
         services: Services::new().add("echo", closure(|call| async move { Ok(call.input) })),
         gate: Gate::new(&["echo"], &[], None).unwrap(),
-        ..Project::default()
+        ..HostProject::default()
     };
     for text in [PARENT, KID] {
         project.library.offer(Edition::read("chart.yaml", text).unwrap());
@@ -66,15 +66,15 @@ fn project() -> Project {
 
 /// A driver on a map: no disk, no tasks, one input at a time.
 struct Paper {
-    project: Project,
+    project: HostProject,
     ids: std::cell::RefCell<HashMap<InstanceKey, Arc<str>>>,
-    kept: HashMap<InstanceKey, (Saved, String)>,
+    kept: HashMap<InstanceKey, (SavedInstance, String)>,
     waiting: VecDeque<(InstanceKey, Input)>,
     journal: HashMap<Arc<str>, Vec<String>>,
     messages: Cell<i64>,
 }
 
-impl Environment for Paper {
+impl MachineEnvironment for Paper {
     fn world(&self) -> &World {
         &self.project.world
     }
@@ -95,7 +95,7 @@ impl Environment for Paper {
         self.project.provenance(name, kind)
     }
 
-    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+    fn may_repeat(&self, effect: &OpenEffect, request: &ServiceRequest) -> bool {
         self.project.may_repeat(effect, request)
     }
 
@@ -186,21 +186,21 @@ impl Paper {
         self.kept.insert(instance.key(), (instance.save(), instance.snapshot_json()));
     }
 
-    async fn perform(&mut self, action: Action) {
+    async fn perform(&mut self, action: DriverAction) {
         match action {
-            Action::Run { effect, request } => {
+            DriverAction::Run { effect, request } => {
                 let instance = Arc::clone(&self.ids.borrow()[&effect.instance]);
-                let watchers = broadcast::Sender::<Progress>::new(1);
-                let handles = (RuntimeGate::absent(), Contents::default());
+                let watchers = broadcast::Sender::<CallProgress>::new(1);
+                let handles = (RuntimeGate::absent(), ContentReader::default());
                 let call = self.project.prepare(&effect, &instance, request, &watchers, handles).unwrap();
                 let result = EffectResult::of(&effect, call.answer().await.unwrap());
                 let input = Input::Result { effect: EffectPlace::of(&effect), result };
                 self.waiting.push_back((effect.instance, input));
             }
-            Action::Deliver { to, seq, message } => {
+            DriverAction::Deliver { to, seq, message } => {
                 self.waiting.push_back((to, Input::Message { seq, message }));
             }
-            Action::Stop { .. } => panic!("no call is left behind here"),
+            DriverAction::Stop { .. } => panic!("no call is left behind here"),
         }
     }
 
@@ -235,11 +235,16 @@ async fn a_second_host_walks_as_the_first_does() {
     let host = Host::builder().services(project().services).gate(project().gate);
     let editions = project().library.offered();
     let host = editions.into_iter().fold(host, |host, edition| host.chart(edition)).start().await.unwrap();
-    host.start(Start { chart: "parent".into(), id: Some("i".into()), ..Start::default() }).await.unwrap();
+    host.start(StartOptions { chart: "parent".into(), id: Some("i".into()), ..StartOptions::default() })
+        .await
+        .unwrap();
     host.answer("i", None, approval()).await.unwrap();
-    assert!(matches!(host.settled("i", Default::default()).await.unwrap(), Settled::Waiting(_)));
+    assert!(matches!(host.settled("i", Default::default()).await.unwrap(), SettleReason::Waiting(_)));
     host.send("i", rawko_core::NamedEvent::new("TELL", Value::Null), None).await.unwrap();
-    assert_eq!(host.settled("i", Default::default()).await.unwrap(), Settled::Over(rawko_core::Status::Done));
+    assert_eq!(
+        host.settled("i", Default::default()).await.unwrap(),
+        SettleReason::Over(rawko_core::Status::Done)
+    );
 
     for id in ["i", "i.kid.2"] {
         let row = host.reader().find(id).unwrap();

@@ -8,8 +8,8 @@ use std::path::Path;
 use expect_test::{Expect, expect};
 use proptest::prelude::{Strategy, any, prop_assert, proptest};
 use rawko_chart::codes::{self, settings::ALL};
-use rawko_chart::render::{Style, report};
-use rawko_chart::{Finding, Source};
+use rawko_chart::render::{ReportStyle, report};
+use rawko_chart::{Finding, SourceFile};
 use rawko_core::Value;
 use rawko_host::{Environment, OnRestart, Settings};
 
@@ -19,7 +19,7 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
 
 fn read(text: &str) -> (Settings, Vec<Finding>) {
     Settings::of_source(
-        &Source::new("config.yaml", text),
+        &SourceFile::new("config.yaml", text),
         &environment(&[("CARD_TOKEN", "s3cret"), ("REGION", "eu")]),
     )
 }
@@ -338,7 +338,7 @@ fn a_report_shows_the_place() {
           = help: did you mean `command`?
 
     "#]]
-    .assert_eq(&report(&findings, &Source::new(".rawko/config.yaml", text), Style::default()));
+    .assert_eq(&report(&findings, &SourceFile::new(".rawko/config.yaml", text), ReportStyle::default()));
 }
 
 #[test]
@@ -347,7 +347,8 @@ fn the_settings_on_a_page_show_what_the_page_is_about() {
     for code in ALL.iter().filter(|code| **code != codes::settings::UNREADABLE) {
         let page = fs::read_to_string(pages.join(format!("{}.md", code.slug()))).unwrap();
         let text = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
-        let (_, findings) = Settings::of_source(&Source::new("config.yaml", text), &Environment::default());
+        let (_, findings) =
+            Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::default());
         let found: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
         assert!(found.contains(&code.name), "the settings of {} give {found:?}", code.name);
     }
@@ -363,8 +364,8 @@ fn the_settings_in_the_guide_have_no_problems() {
     assert!(!blocks.is_empty());
     let set = environment(&[("CARD_TOKEN", "x"), ("CARRIER_TOKEN", "x")]);
     for text in blocks {
-        let (_, findings) = Settings::of_source(&Source::new("settings.md", text), &set);
-        let problems = report(&findings, &Source::new("settings.md", text), Style::default());
+        let (_, findings) = Settings::of_source(&SourceFile::new("settings.md", text), &set);
+        let problems = report(&findings, &SourceFile::new("settings.md", text), ReportStyle::default());
         assert!(findings.is_empty(), "{problems}");
     }
 }
@@ -390,7 +391,7 @@ proptest! {
         for finding in &findings {
             prop_assert!(text.get(finding.span.range()).is_some(), "{finding:?}");
         }
-        let _ = report(&findings, &Source::new("config.yaml", text.as_str()), Style::default());
+        let _ = report(&findings, &SourceFile::new("config.yaml", text.as_str()), ReportStyle::default());
         let _ = (settings.services(Path::new(".")), settings.endpoints(Path::new(".")), settings.gate());
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect;
-use rawko_chart::{Finding, Source};
+use rawko_chart::{Finding, SourceFile};
 use rawko_core::Value;
 use rawko_host::{Flags, Settings};
 
@@ -24,7 +24,7 @@ impl Place {
         place
     }
 
-    fn read(&self, variables: &[(&str, &str)]) -> (Settings, Vec<(Source, Vec<Finding>)>) {
+    fn read(&self, variables: &[(&str, &str)]) -> (Settings, Vec<(SourceFile, Vec<Finding>)>) {
         let user = self.0.path().join("user");
         let all = variables.iter().copied().chain([("XDG_CONFIG_HOME", user.to_str().unwrap())]);
         Settings::read_in(&self.0.path().join("project"), &all.collect())

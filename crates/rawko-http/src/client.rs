@@ -1,4 +1,4 @@
-//! `Client`: one pool of connections for this machine and one for everything else, each built on first use.
+//! `HttpClients`: one pool of connections for this machine and one for everything else, each built on first use.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -10,13 +10,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Reading certificates takes a while, and most charts call nothing over HTTP: both pools are built on first use.
 #[derive(Default)]
-pub struct Client {
+pub struct HttpClients {
     /// Ignores proxies: a proxy elsewhere cannot reach this machine's loopback address.
-    loopback: Pool,
-    remote: Pool,
+    loopback: ClientPool,
+    remote: ClientPool,
 }
 
-type Pool = OnceLock<Result<reqwest::Client, ClientError>>;
+type ClientPool = OnceLock<Result<reqwest::Client, ClientError>>;
 
 /// The reason why no client could be built, without any address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl std::fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-impl Client {
+impl HttpClients {
     /// Returns the client for an address.
     pub fn for_url(&self, url: &Url) -> Result<&reqwest::Client, ClientError> {
         let client = if is_loopback(url) {

@@ -7,5 +7,5 @@ mod client;
 mod retry_after;
 
 pub use cause::{chain, host, innermost, is_refused};
-pub use client::{Client, ClientError, build, builder, is_loopback};
+pub use client::{ClientError, HttpClients, build, builder, is_loopback};
 pub use retry_after::retry_after_ms;

@@ -90,7 +90,7 @@ impl std::fmt::Display for Note {
 
 /// The language of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum SourceLanguage {
     /// State Chart XML of the W3C, with the ECMAScript data model.
     Scxml,
     /// An XState machine configuration as JSON.
@@ -143,25 +143,25 @@ pub enum ImportError {
 }
 
 /// Detects the language of a text from its first characters.
-pub fn detect(text: &str) -> Option<Language> {
+pub fn detect(text: &str) -> Option<SourceLanguage> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('<') {
-        return text.contains("<scxml").then_some(Language::Scxml).or_else(|| has_prefixed_root(text));
+        return text.contains("<scxml").then_some(SourceLanguage::Scxml).or_else(|| has_prefixed_root(text));
     }
     if starts_digraph(text) {
-        return Some(Language::Dot);
+        return Some(SourceLanguage::Dot);
     }
     let json: serde_json::Value = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
     let root = json.as_object()?;
     if langgraph::looks_like(root) {
-        return Some(Language::Langgraph);
+        return Some(SourceLanguage::Langgraph);
     }
-    xstate::looks_like(root).then_some(Language::Xstate)
+    xstate::looks_like(root).then_some(SourceLanguage::Xstate)
 }
 
 /// `<sc:scxml xmlns:sc=…>`: a prefix does not change the language.
-fn has_prefixed_root(text: &str) -> Option<Language> {
-    text.contains(":scxml").then_some(Language::Scxml)
+fn has_prefixed_root(text: &str) -> Option<SourceLanguage> {
+    text.contains(":scxml").then_some(SourceLanguage::Scxml)
 }
 
 /// Returns true if the first words after comments are `digraph` or `strict digraph`.
@@ -200,15 +200,15 @@ pub fn import(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, Im
 
 /// Imports a document in a given language.
 pub fn import_as(
-    language: Language,
+    language: SourceLanguage,
     text: &str,
     options: ImportOptions<'_>,
 ) -> Result<ImportResult, ImportError> {
     match language {
-        Language::Scxml => scxml(text, options),
-        Language::Xstate => xstate(text, options),
-        Language::Langgraph => langgraph(text, options),
-        Language::Dot => dot(text, options),
+        SourceLanguage::Scxml => scxml(text, options),
+        SourceLanguage::Xstate => xstate(text, options),
+        SourceLanguage::Langgraph => langgraph(text, options),
+        SourceLanguage::Dot => dot(text, options),
     }
 }
 

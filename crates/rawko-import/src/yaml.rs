@@ -409,7 +409,7 @@ mod tests {
         #[test]
         fn our_reader_reads_what_is_written(json in any_json()) {
             let yaml = Yaml::from_json(&serde_json::json!({"root": json})).write();
-            let read = rawko_chart::Document::read(&yaml).map_err(|findings| format!("{yaml}\n{findings:?}"));
+            let read = rawko_chart::SpannedValue::read(&yaml).map_err(|findings| format!("{yaml}\n{findings:?}"));
             let read = read.unwrap().to_json();
             proptest::prop_assert_eq!(&read["root"], &json, "{}", yaml);
         }

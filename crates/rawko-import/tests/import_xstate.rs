@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use expect_test::{Expect, expect};
-use rawko_chart::{Registry, Severity, Source, load};
+use rawko_chart::{Registry, Severity, SourceFile, load};
 use rawko_import::{self as import, ImportOptions};
 
 fn check(json: &str, expected: Expect) {
@@ -15,7 +15,7 @@ fn check(json: &str, expected: Expect) {
 
 /// The output of an import is a valid chart.
 fn assert_loads(yaml: &str) {
-    let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
+    let loaded = load(&SourceFile::new("imported.yaml", yaml), &Registry::default());
     let fatal: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     assert!(loaded.chart.is_some(), "{yaml}\n{fatal:#?}");

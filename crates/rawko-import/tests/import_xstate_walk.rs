@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Value, World};
 use rawko_import::{self as import, ImportOptions, NoteKind};
 use rawko_sim::{Simulation, Stimulus, Stubs};
@@ -60,7 +60,7 @@ fn a_player_walks_as_in_xstate() {
     let imported = import::xstate(PLAYER, ImportOptions::default()).unwrap();
     let lost: Vec<_> = imported.notes.iter().filter(|note| note.kind == NoteKind::Lost).collect();
     assert_eq!(lost, Vec::<&import::Note>::new(), "{}", imported.yaml);
-    let loaded = load(&Source::new("player.yaml", imported.yaml.as_str()), &Registry::default());
+    let loaded = load(&SourceFile::new("player.yaml", imported.yaml.as_str()), &Registry::default());
     let chart = Arc::new(loaded.chart.expect(&imported.yaml));
     let mut simulation = Simulation::new(chart, Vec::new(), Stubs::default(), World::default(), Value::Null);
     assert_eq!(simulation.start().configuration, ["stopped"]);
@@ -124,7 +124,7 @@ fn compare(machine: &Json) -> Verdict {
     if let Some(note) = imported.notes.iter().find(|note| note.kind == NoteKind::Lost) {
         return Verdict::Refused(note.to_string());
     }
-    let loaded = load(&Source::new("machine.yaml", imported.yaml.as_str()), &Registry::default());
+    let loaded = load(&SourceFile::new("machine.yaml", imported.yaml.as_str()), &Registry::default());
     let Some(chart) = loaded.chart else {
         return Verdict::Differs(format!("does not load: {:?}\n{}", loaded.findings, imported.yaml));
     };

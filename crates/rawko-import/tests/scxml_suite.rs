@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::{Registry, Severity, Source, load};
+use rawko_chart::{Registry, Severity, SourceFile, load};
 use rawko_core::{Chart, MacrostepTrace, NodeId, TraceEntry, Value, World};
 use rawko_import::{self as import, ImportOptions, NoteKind};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use serde_json::Value as Json;
 
 /// Cases that must run and pass, regardless of the skip list.
@@ -147,7 +147,7 @@ fn chart_of(other: &import::ImportedChart, registry: &Registry) -> Result<Arc<Ch
 }
 
 fn chart(name: &str, yaml: &str, registry: &Registry) -> Result<Arc<Chart>, String> {
-    let loaded = load(&Source::new(name, yaml), registry);
+    let loaded = load(&SourceFile::new(name, yaml), registry);
     loaded.chart.map(Arc::new).ok_or_else(|| {
         let fatal = loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal);
         let messages: Vec<_> = fatal.map(|finding| finding.message.as_str()).collect();
@@ -158,7 +158,7 @@ fn chart(name: &str, yaml: &str, registry: &Registry) -> Result<Arc<Chart>, Stri
 /// The scripts check a chart right after the macrostep of a stimulus: events it sent to itself are processed later, in
 /// the event loop of the interpreter they were written for. The simulation continues until all is quiet at that time,
 /// so the intermediate configuration is taken from the trace.
-fn compare(after: &str, active: &mut Active, line: &Line, expected: &Json) -> Result<(), String> {
+fn compare(after: &str, active: &mut Active, line: &ReportLine, expected: &Json) -> Result<(), String> {
     let mut found = active.after_first_macrostep(line);
     let mut wanted: Vec<_> =
         expected.as_array().into_iter().flatten().filter_map(Json::as_str).map(key_of).collect();
@@ -181,7 +181,7 @@ fn key_of(id: &str) -> String {
 struct Active(BTreeSet<NodeId>);
 
 impl Active {
-    fn after_first_macrostep(&mut self, line: &Line) -> Vec<String> {
+    fn after_first_macrostep(&mut self, line: &ReportLine) -> Vec<String> {
         let mut first = None;
         let steps: Vec<_> = line.traces.iter().filter(|step| step.instance == 0).collect();
         for step in &steps {

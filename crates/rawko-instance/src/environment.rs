@@ -1,4 +1,4 @@
-//! `Environment`: everything a machine requests from its driver while it handles an input. Synchronous and without
+//! `MachineEnvironment`: everything a machine requests from its driver while it handles an input. Synchronous and without
 //! relevant side effects before the commit, so that an input handled again gets the same values.
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::error::StoreError;
 use crate::failure::ServiceError;
 use crate::gate::Gate;
 use crate::instance::Instance;
-use crate::limits::Limits;
+use crate::limits::InstanceLimits;
 use crate::records::{EffectKind, InstanceKey, OpenEffect};
-use crate::transaction::Request;
+use crate::transaction::ServiceRequest;
 
 /// The driver's side of one machine.
-pub trait Environment {
+pub trait MachineEnvironment {
     /// Returns the values that expressions see as `env` and `agents`.
     fn world(&self) -> &World;
 
@@ -23,8 +23,8 @@ pub trait Environment {
     fn gate(&self) -> &Gate;
 
     /// Returns the limits on recursion and runaway loops.
-    fn limits(&self) -> Limits {
-        Limits::default()
+    fn limits(&self) -> InstanceLimits {
+        InstanceLimits::default()
     }
 
     /// Returns true if transactions include the traces of their steps
@@ -59,7 +59,7 @@ pub trait Environment {
     }
 
     /// Returns true if a call with an unknown outcome may be repeated with the same key.
-    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool;
+    fn may_repeat(&self, effect: &OpenEffect, request: &ServiceRequest) -> bool;
 
     /// Resolves a reference to the current chart. The driver keeps its text as long as an instance of it exists.
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError>;

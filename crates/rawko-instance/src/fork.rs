@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Now, Snapshot, TimerPurpose, Value};
 
-use crate::effects::Position;
-use crate::environment::Environment;
+use crate::effects::EffectPosition;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::ledger::Ledger;
 use crate::policy::policy_from;
-use crate::records::{NewInstance, Origin, Record, RecordKind};
+use crate::records::{ForkOrigin, NewInstance, Record, RecordKind};
 use crate::start::created;
 use crate::transaction::Transaction;
 
@@ -35,7 +35,7 @@ impl ForkSource {
         self,
         set: &[(String, String)],
         id: &str,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
     ) -> Result<(Instance, Transaction), InstanceError> {
         let status = self.snapshot.status();
@@ -56,7 +56,7 @@ impl ForkSource {
     fn evaluate(
         &self,
         set: &[(String, String)],
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
     ) -> Result<Vec<(String, Value)>, InstanceError> {
         let facts = self.new.facts();
@@ -84,14 +84,14 @@ impl ForkSource {
         id: &str,
         snapshot: Snapshot,
         edits: &[(String, Value)],
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
     ) -> (Instance, Transaction) {
         let step = snapshot.step_number();
         let new = NewInstance {
             id: id.into(),
             parent: None,
-            origin: Some(Origin { id: Arc::clone(&self.new.id), step }),
+            origin: Some(ForkOrigin { id: Arc::clone(&self.new.id), step }),
             created_ms: now_ms,
             ..self.new
         };
@@ -113,7 +113,7 @@ impl ForkSource {
         });
         instance.save_snapshot(&mut tx);
         for (index, invoke) in running(&instance).into_iter().enumerate() {
-            let at = Position { step, index: index as u32, ms: now_ms };
+            let at = EffectPosition { step, index: index as u32, ms: now_ms };
             instance.plan_invoke(invoke, at, env, &mut tx);
         }
         instance.settle(env, now_ms, &mut tx);

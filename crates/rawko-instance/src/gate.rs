@@ -9,11 +9,11 @@ use std::sync::Arc;
 use rawko_core::{ServiceClass, ServiceName, Value};
 
 pub use checklist::{Checklist, Expiry, FIELDS as CHECKLIST_FIELDS, KINDS as CHECKLIST_KINDS, parse_day};
-use rules::{Rule, covers, first};
+use rules::{GateRule, covers, first};
 
 /// The input of a decision.
 #[derive(Clone, Debug)]
-pub struct Question<'a> {
+pub struct GateQuestion<'a> {
     /// The service, handler or endpoint, as the chart names it.
     pub name: &'a str,
     /// Id of the calling instance.
@@ -32,7 +32,7 @@ pub struct Question<'a> {
 
 /// A decision of the gate, with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum GateDecision {
     /// The call may be made.
     Allowed {
         /// Matching rule and its file, for the audit.
@@ -65,8 +65,8 @@ pub const SETTINGS_FILE: &str = ".rawko/config.yaml";
 pub struct Gate {
     /// Everything that is not denied is allowed.
     is_open: bool,
-    allow: Vec<Rule>,
-    deny: Vec<Rule>,
+    allow: Vec<GateRule>,
+    deny: Vec<GateRule>,
     /// Gates of outer settings, each of which must allow a name, too.
     within: Vec<Gate>,
     calls_max: Option<u64>,
@@ -117,23 +117,23 @@ impl Gate {
     }
 
     /// Deny takes precedence over allow, allow over the state's rules, names over budgets.
-    pub fn decide(&self, question: &Question<'_>) -> Decision {
+    pub fn decide(&self, question: &GateQuestion<'_>) -> GateDecision {
         let allowed = match self.by_settings(question.name, question.agent) {
             Ok(rule) => rule,
-            Err(rule) => return Decision::Refused { rule, limit: false },
+            Err(rule) => return GateDecision::Refused { rule, limit: false },
         };
         let allowed = match self.approved(question.name, question.now_ms) {
             Ok(None) => allowed,
             Ok(Some(approval)) => format!("{allowed}; {approval}"),
-            Err(rule) => return Decision::Refused { rule, limit: false },
+            Err(rule) => return GateDecision::Refused { rule, limit: false },
         };
         if let Some(rule) = refused_by_state(question) {
-            return Decision::Refused { rule, limit: false };
+            return GateDecision::Refused { rule, limit: false };
         }
         if let Some(rule) = self.used_up(question) {
-            return Decision::Refused { rule, limit: true };
+            return GateDecision::Refused { rule, limit: true };
         }
-        Decision::Allowed { rule: allowed }
+        GateDecision::Allowed { rule: allowed }
     }
 
     /// Sets the fields that are required of services, tools, MCP servers and agents, and their approvals.
@@ -154,7 +154,7 @@ impl Gate {
 
     /// Decides by settings. The calls an agent needs for its work are allowed with the agent.
     pub fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
-        if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
+        if let Some(GateRule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
         }
         self.within.iter().try_for_each(|outer| outer.by_settings(name, agent).map(drop))?;
@@ -165,12 +165,12 @@ impl Gate {
             let rule = self.by_settings(&ServiceClass::Agent.named(agent), None)?;
             return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
-        if let Some(Rule { pattern, file, .. }) = self.for_judges(name) {
+        if let Some(GateRule { pattern, file, .. }) = self.for_judges(name) {
             let why = "selects or judges the agents";
             return Ok(format!("`{name}` {why}, which `{pattern}` in `governance.allow` of {file} allows"));
         }
         match first(&self.allow, name) {
-            Some(Rule { pattern, file, .. }) => {
+            Some(GateRule { pattern, file, .. }) => {
                 Ok(format!("`{name}` is allowed by `{pattern}` in `governance.allow` of {file}"))
             }
             None => {
@@ -181,7 +181,7 @@ impl Gate {
     }
 
     /// A project that allows agents also allows selecting them, and judging their work by its checks.
-    fn for_judges(&self, name: &str) -> Option<&Rule> {
+    fn for_judges(&self, name: &str) -> Option<&GateRule> {
         if !matches!(ServiceName::of(name).class, ServiceClass::Arbiter | ServiceClass::Checks) {
             return None;
         }
@@ -220,7 +220,7 @@ impl Gate {
             })
     }
 
-    fn used_up(&self, question: &Question<'_>) -> Option<String> {
+    fn used_up(&self, question: &GateQuestion<'_>) -> Option<String> {
         let calls = question.calls_so_far;
         let noun = if calls == 1 { "call" } else { "calls" };
         let made = format!("`{}` has made {calls} {noun}", question.instance);
@@ -238,14 +238,14 @@ impl Gate {
     }
 }
 
-fn rule(pattern: &str, file: &Arc<str>) -> Result<Rule, PatternError> {
-    Rule::new(pattern, file)
+fn rule(pattern: &str, file: &Arc<str>) -> Result<GateRule, PatternError> {
+    GateRule::new(pattern, file)
         .map_err(|error| PatternError { pattern: pattern.to_owned(), why: error.kind().to_string() })
 }
 
 /// A state's `tools` applies to the calls made in it. An agent is not one: its own calls are checked when it makes
 /// them.
-fn refused_by_state(question: &Question<'_>) -> Option<String> {
+fn refused_by_state(question: &GateQuestion<'_>) -> Option<String> {
     let name = question.name;
     // An agent is no tool, and what it calls is checked where the tool's other names are known.
     let class = ServiceName::of(name).class;

@@ -80,7 +80,7 @@ impl Pace {
 
 /// The data that a driver keeps of an instance between two inputs, beside its snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedInstance {
     /// Key of the instance within its store.
     pub key: InstanceKey,
     /// Identity, chart and origin.
@@ -105,8 +105,9 @@ pub struct Saved {
 
 impl Instance {
     /// Continues a saved instance. `snapshot` is the one after its last committed step.
-    pub fn restore(saved: Saved, chart: Arc<Chart>, snapshot: Snapshot) -> Self {
-        let Saved { key, new, parent, head, open, calls, last_ms, snapshot_bytes, delta_bytes, pace } = saved;
+    pub fn restore(saved: SavedInstance, chart: Arc<Chart>, snapshot: Snapshot) -> Self {
+        let SavedInstance { key, new, parent, head, open, calls, last_ms, snapshot_bytes, delta_bytes, pace } =
+            saved;
         Self {
             key,
             chart,
@@ -130,15 +131,19 @@ impl Instance {
     }
 
     /// Like `restore`, from unpacked JSON text.
-    pub fn restore_json(saved: Saved, chart: Arc<Chart>, snapshot: &str) -> Result<Self, InstanceError> {
+    pub fn restore_json(
+        saved: SavedInstance,
+        chart: Arc<Chart>,
+        snapshot: &str,
+    ) -> Result<Self, InstanceError> {
         let snapshot = Snapshot::from_json(&chart, snapshot)
             .map_err(|why| InstanceError::Snapshot { id: saved.new.id.to_string(), why })?;
         Ok(Self::restore(saved, chart, snapshot))
     }
 
     /// Returns the data to keep until the next input, beside [`Instance::snapshot`].
-    pub fn save(&self) -> Saved {
-        Saved {
+    pub fn save(&self) -> SavedInstance {
+        SavedInstance {
             key: self.key,
             new: (*self.new).clone(),
             parent: self.parent,

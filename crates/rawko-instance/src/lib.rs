@@ -32,22 +32,22 @@ mod transaction;
 pub use agents::{AgentBinding, AgentRequest, AgentResolver};
 pub use effects::child::child_id;
 pub use effects::send::undelivered;
-pub use environment::Environment;
+pub use environment::MachineEnvironment;
 pub use error::{InstanceError, StoreError, reasons};
 pub use failure::{AttemptOutcome, Category, ServiceError};
 pub use fork::{ForkSource, with_budget};
 pub use form::form_schema;
 pub use gate::{
-    CHECKLIST_FIELDS, CHECKLIST_KINDS, Checklist, Decision, Expiry, Gate, PatternError, Question,
+    CHECKLIST_FIELDS, CHECKLIST_KINDS, Checklist, Expiry, Gate, GateDecision, GateQuestion, PatternError,
     SETTINGS_FILE, is_counted, parse_day,
 };
-pub use input::{Input, Taken};
-pub use instance::{Instance, Pace, Saved};
+pub use input::{Input, InputOutcome};
+pub use instance::{Instance, Pace, SavedInstance};
 pub use ledger::{Ledger, Spent};
-pub use limits::Limits;
-pub use message::Message;
+pub use limits::InstanceLimits;
+pub use message::StoredMessage;
 pub use migration::{
-    ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
+    ChartName, MigratedInstance, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
 };
 pub use open::OpenEffects;
 pub use person::PersonAnswer;
@@ -58,5 +58,5 @@ pub use result::{EffectNote, EffectResult};
 pub use start::{NewRoot, start};
 pub use status::{InstanceStatus, is_work, outcome_of};
 pub use transaction::{
-    Action, Child, EffectPlace, FailureKind, Request, StepFailure, StepTrace, Transaction,
+    DriverAction, EffectPlace, FailureKind, ServiceRequest, StartedChild, StepFailure, StepTrace, Transaction,
 };

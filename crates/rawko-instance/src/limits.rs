@@ -3,7 +3,7 @@
 
 /// Limits of one instance and its descendants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct InstanceLimits {
     /// Generations of children below a root instance.
     pub generations_max: u32,
     /// Children that one instance may start within one second.
@@ -16,7 +16,7 @@ pub struct Limits {
     pub failed_calls_max: u32,
 }
 
-impl Default for Limits {
+impl Default for InstanceLimits {
     fn default() -> Self {
         Self {
             generations_max: 32,

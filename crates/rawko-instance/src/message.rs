@@ -1,4 +1,4 @@
-//! `Message`: an event from one instance to another, or to itself. Committed with the step that sent it and removed
+//! `StoredMessage`: an event from one instance to another, or to itself. Committed with the step that sent it and removed
 //! with the step that takes it.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::ledger::Spent;
 
 /// A stored message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct StoredMessage {
     /// Event to deliver.
     pub event: Event,
     /// The id of the effect that sent it, `instance/step/index`: a message with the same key is handled once. Empty for
@@ -25,7 +25,7 @@ pub struct Message {
     pub spent: Spent,
 }
 
-impl Message {
+impl StoredMessage {
     /// Returns true if this instance sent it to itself.
     pub(crate) fn is_from(&self, id: &str) -> bool {
         self.key.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'))

@@ -12,13 +12,13 @@ const PART: usize = 64;
 /// Open effects in the order in which they were opened.
 #[derive(Clone, Debug, Default)]
 pub struct OpenEffects {
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<EffectPart>>,
     len: usize,
-    tally: Tally,
+    tally: EffectTally,
 }
 
 #[derive(Clone, Debug)]
-struct Part {
+struct EffectPart {
     effects: Vec<Arc<OpenEffect>>,
     /// Bounds of `(step, index)` and of invocations. They do not shrink, so that a part outside of them is skipped.
     places: ((u64, u32), (u64, u32)),
@@ -27,14 +27,14 @@ struct Part {
 
 /// The number of effects that some inputs look for: most instances have none, and need no search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct EffectTally {
     pub(crate) people: usize,
     pub(crate) held: usize,
     pub(crate) unknown: usize,
     pub(crate) with_result: usize,
 }
 
-impl Tally {
+impl EffectTally {
     fn count(&mut self, effect: &OpenEffect, one: impl Fn(usize) -> usize) {
         match effect.kind {
             EffectKind::Person => self.people = one(self.people),
@@ -60,7 +60,7 @@ impl Tally {
     }
 }
 
-impl Part {
+impl EffectPart {
     fn new() -> Self {
         Self { effects: Vec::new(), places: ((u64::MAX, u32::MAX), (0, 0)), invocations: (u64::MAX, 0) }
     }
@@ -96,7 +96,7 @@ impl OpenEffects {
         self.tally.people > 0
     }
 
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> EffectTally {
         self.tally
     }
 
@@ -110,7 +110,7 @@ impl OpenEffects {
         match self.parts.last_mut().filter(|part| part.effects.len() < PART) {
             Some(part) => Arc::make_mut(part).push(effect),
             None => {
-                let mut part = Part::new();
+                let mut part = EffectPart::new();
                 part.push(effect);
                 self.parts.push(Arc::new(part));
             }
@@ -161,7 +161,11 @@ impl OpenEffects {
         )
     }
 
-    fn search(&self, may_have: impl Fn(&Part) -> bool, is: impl Fn(&OpenEffect) -> bool) -> Option<usize> {
+    fn search(
+        &self,
+        may_have: impl Fn(&EffectPart) -> bool,
+        is: impl Fn(&OpenEffect) -> bool,
+    ) -> Option<usize> {
         let mut before = 0;
         for part in &self.parts {
             if may_have(part)

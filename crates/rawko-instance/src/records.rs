@@ -37,7 +37,7 @@ pub struct ChartRow {
 
 /// The invocation that an instance belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parent {
+pub struct ParentInvocation {
     /// Instance id of the parent.
     pub id: Arc<str>,
     /// Invocation id within the parent.
@@ -51,7 +51,7 @@ pub struct Parent {
 
 /// The past step of another instance that this one was forked from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ForkOrigin {
     /// Instance id of the source.
     pub id: Arc<str>,
     /// Step of the source after which this one continues.
@@ -71,9 +71,9 @@ pub struct NewInstance {
     /// Chart version at the start.
     pub version: Arc<str>,
     /// Invocation that started it; `None` for a root.
-    pub parent: Option<Parent>,
+    pub parent: Option<ParentInvocation>,
     /// Source of a fork.
-    pub origin: Option<Origin>,
+    pub origin: Option<ForkOrigin>,
     /// Start time in milliseconds since the Unix epoch.
     pub created_ms: i64,
     /// The policy given by its caller and the agent it implements, as JSON; empty if there is none.
@@ -97,7 +97,7 @@ impl NewInstance {
 /// The reason why an instance waits, as shown in lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wait {
+pub enum WaitReason {
     /// It has ended, or waits for nothing in particular.
     #[default]
     Nothing,
@@ -113,20 +113,26 @@ pub enum Wait {
     Paused,
 }
 
-impl Wait {
+impl WaitReason {
     /// All variants, for parsers and lists.
-    pub const ALL: [Wait; 6] =
-        [Wait::Nothing, Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused];
+    pub const ALL: [WaitReason; 6] = [
+        WaitReason::Nothing,
+        WaitReason::Work,
+        WaitReason::Person,
+        WaitReason::Timer,
+        WaitReason::Event,
+        WaitReason::Paused,
+    ];
 
     /// Returns the name used in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Wait::Nothing => "nothing",
-            Wait::Work => "work",
-            Wait::Person => "person",
-            Wait::Timer => "timer",
-            Wait::Event => "event",
-            Wait::Paused => "paused",
+            WaitReason::Nothing => "nothing",
+            WaitReason::Work => "work",
+            WaitReason::Person => "person",
+            WaitReason::Timer => "timer",
+            WaitReason::Event => "event",
+            WaitReason::Paused => "paused",
         }
     }
 }
@@ -137,7 +143,7 @@ pub struct Head {
     /// Status of the snapshot.
     pub status: Status,
     /// Reason for waiting.
-    pub wait: Wait,
+    pub wait: WaitReason,
     /// The due time of its next timer.
     pub next_due_ms: Option<i64>,
     /// The step failure because of which the host stopped driving it. Cleared by the next successful step.
@@ -344,14 +350,14 @@ pub struct Commit {
     /// Sequence numbers of inbound events that these steps took; applied after `sent`.
     pub taken: Vec<i64>,
     /// Keys of deliveries from outside, for detecting duplicates. The first one with a key is kept.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<KeyedDelivery>,
     /// Audit entries of calls that follow the commit.
     pub audit: Vec<AuditLine>,
 }
 
 /// A delivery with a key of its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
+pub struct KeyedDelivery {
     /// Key chosen by the sender.
     pub key: Arc<str>,
     /// Step that took the delivery.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Now, Snapshot, Value, start as start_untraced, start_traced};
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::input::effects_text;
-use crate::instance::{Instance, Pace, Saved};
+use crate::instance::{Instance, Pace, SavedInstance};
 use crate::ledger::Ledger;
 use crate::policy::{policy_from, policy_text};
 use crate::records::{Head, InstanceKey, NewInstance, Record, RecordKind};
@@ -31,7 +31,7 @@ pub struct NewRoot {
 /// Starts an instance. It does not exist until the transaction is committed.
 pub fn start(
     root: NewRoot,
-    env: &dyn Environment,
+    env: &dyn MachineEnvironment,
     now_ms: i64,
 ) -> Result<(Instance, Transaction), InstanceError> {
     let NewRoot { id, chart, input, budget } = root;
@@ -55,7 +55,7 @@ pub(crate) fn begin(
     input: Value,
     parent: Option<InstanceKey>,
     at_ms: i64,
-    env: &dyn Environment,
+    env: &dyn MachineEnvironment,
 ) -> Result<(Instance, Transaction), InstanceError> {
     let event = serde_json::to_string(&input).unwrap_or_default();
     let facts = new.facts();
@@ -107,7 +107,7 @@ pub(crate) fn created(
     let mut tx = Transaction::new(key);
     tx.commit.create = Some(Box::new(new.clone()));
     tx.commit.head = Some(Box::default());
-    let saved = Saved {
+    let saved = SavedInstance {
         key,
         new,
         parent,

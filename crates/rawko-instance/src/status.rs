@@ -5,7 +5,7 @@ use rawko_core::{Chart, Snapshot, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
-use crate::records::{EffectKind, Head, Outcome, Wait};
+use crate::records::{EffectKind, Head, Outcome, WaitReason};
 
 /// The status of an instance for people: the words of lists, the API and the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,16 +40,17 @@ impl InstanceStatus {
 
     /// Returns the status from the columns of a store. `is_faulty`: the last step failed; `is_driven`: a host moves
     /// the instance.
-    pub fn of_parts(status: Status, wait: Wait, is_faulty: bool, is_driven: bool) -> InstanceStatus {
+    pub fn of_parts(status: Status, wait: WaitReason, is_faulty: bool, is_driven: bool) -> InstanceStatus {
         match (status, wait) {
             (Status::Done | Status::Cancelled, _) => InstanceStatus::Ended,
-            (Status::Active | Status::Error, Wait::Paused) => InstanceStatus::Paused,
-            (Status::Error, _) | (Status::Active, Wait::Nothing) => InstanceStatus::Stalled,
+            (Status::Active | Status::Error, WaitReason::Paused) => InstanceStatus::Paused,
+            (Status::Error, _) | (Status::Active, WaitReason::Nothing) => InstanceStatus::Stalled,
             (Status::Active, _) if is_faulty => InstanceStatus::Stalled,
-            (Status::Active, Wait::Work) if is_driven => InstanceStatus::Running,
-            (Status::Active, Wait::Work | Wait::Person | Wait::Event | Wait::Timer) => {
-                InstanceStatus::Waiting
-            }
+            (Status::Active, WaitReason::Work) if is_driven => InstanceStatus::Running,
+            (
+                Status::Active,
+                WaitReason::Work | WaitReason::Person | WaitReason::Event | WaitReason::Timer,
+            ) => InstanceStatus::Waiting,
         }
     }
 
@@ -113,20 +114,20 @@ impl Instance {
         }
     }
 
-    fn wait(&self, next_due_ms: Option<i64>) -> Wait {
+    fn wait(&self, next_due_ms: Option<i64>) -> WaitReason {
         let any = |which: fn(EffectKind) -> bool| self.open.iter().any(|effect| which(effect.kind));
         if self.snapshot.status().is_over() {
-            Wait::Nothing
+            WaitReason::Nothing
         } else if self.is_paused() {
-            Wait::Paused
+            WaitReason::Paused
         } else if self.open.tally().people > 0 {
-            Wait::Person
+            WaitReason::Person
         } else if any(is_work) {
-            Wait::Work
+            WaitReason::Work
         } else if next_due_ms.is_some() {
-            Wait::Timer
+            WaitReason::Timer
         } else {
-            Wait::Event
+            WaitReason::Event
         }
     }
 }

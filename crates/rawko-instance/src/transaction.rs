@@ -12,7 +12,7 @@ use crate::error::InstanceError;
 use crate::failure::ServiceError;
 use crate::input::Input;
 use crate::instance::Instance;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::receipt::Receipt;
 use crate::records::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect};
 
@@ -22,9 +22,9 @@ pub struct Transaction {
     /// Changes of the instance itself.
     pub commit: Commit,
     /// Children started by these steps, and their children: durable together with the step that invoked them.
-    pub children: Vec<Child>,
+    pub children: Vec<StartedChild>,
     /// Includes those of the children, in order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<DriverAction>,
     /// Calls that were not made, with the reason; their instances have already received it. For observers.
     pub refused: Vec<(OpenEffect, ServiceError)>,
     /// The trace of each step, including those of the children; empty unless the environment wants them.
@@ -92,7 +92,7 @@ impl FailureKind {
 
 /// An instance started by a step of its parent.
 #[derive(Debug)]
-pub struct Child {
+pub struct StartedChild {
     /// The started machine.
     pub instance: Instance,
     /// Its first commit.
@@ -117,13 +117,13 @@ impl EffectPlace {
 
 /// An action for the driver after the commit.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum DriverAction {
     /// Call a service and pass in its result ([`Input::Result`](crate::Input::Result)).
     Run {
         /// The effect that the result closes.
         effect: OpenEffect,
         /// Call as the chart requested it.
-        request: Request,
+        request: ServiceRequest,
     },
     /// Stop a call whose result no longer matters.
     Stop {
@@ -139,14 +139,14 @@ pub enum Action {
         /// Number that [`Input::Message`](crate::Input::Message) carries.
         seq: i64,
         /// The message.
-        message: Message,
+        message: StoredMessage,
     },
 }
 
 /// The request to a service, as stated by the effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Request {
+pub enum ServiceRequest {
     /// Call with a waiting invocation.
     Invoke(Invoke),
     /// Send to a configured endpoint.
@@ -206,11 +206,11 @@ impl Transaction {
     }
 
     /// Commits a message with this transaction and delivers it afterwards.
-    pub(crate) fn post(&mut self, to: InstanceKey, seq: i64, message: Message) {
+    pub(crate) fn post(&mut self, to: InstanceKey, seq: i64, message: StoredMessage) {
         let text = serde_json::to_string(&message).unwrap_or_default();
         let event = self.pack(text);
         self.commit.sent.push(Inbound { seq, to, event });
-        self.actions.push(Action::Deliver { to, seq, message });
+        self.actions.push(DriverAction::Deliver { to, seq, message });
     }
 
     /// Returns a blob of a packed text: it may be part of this commit.

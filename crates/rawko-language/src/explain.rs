@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rawko_core::{ServiceClass, ServiceName};
 
-use crate::lines::Lines;
+use crate::lines::TextLines;
 use crate::names::ProjectNames;
 use crate::outline::{ChartOutline, state_of};
 use crate::scan::{PlaceKind, Scan, is_word};
@@ -82,7 +82,7 @@ fn of_value(text: &str, word: &str, outline: &ChartOutline, names: &ProjectNames
     let bare = word.trim_start_matches(['.', '#']);
     let is_it = |path: &[String]| path.join(".") == bare || path.last().is_some_and(|key| key == bare);
     if let Some((path, at)) = outline.states.iter().find(|(path, _)| is_it(path)) {
-        let line = Lines::of(text).position(*at).line + 1;
+        let line = TextLines::of(text).position(*at).line + 1;
         return Some(format!("State {}, line {line}.", path.join(".")));
     }
     if outline.actions.contains(word) {

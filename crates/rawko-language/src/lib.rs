@@ -23,7 +23,7 @@ mod states;
 
 pub use complete::{Suggestion, SuggestionKind, SuggestionList, suggest};
 pub use explain::{WordExplanation, explain};
-pub use lines::{Lines, Position};
+pub use lines::{TextLines, TextPosition};
 pub use names::ProjectNames;
 pub use rename::{RenameError, TextEdit};
 pub use states::{ChartStates, StateSymbol};

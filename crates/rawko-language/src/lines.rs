@@ -4,7 +4,7 @@ use rawko_chart::Span;
 
 /// A place between two characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct TextPosition {
     /// Line, from zero.
     pub line: u32,
     /// UTF-16 code units before the place.
@@ -13,39 +13,39 @@ pub struct Position {
 
 /// The lines of a text, for converting between byte offsets and positions.
 #[derive(Debug)]
-pub struct Lines<'t> {
+pub struct TextLines<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> TextLines<'t> {
     /// Finds the lines of a text; they end with `\n`, `\r\n` or `\r`.
-    pub fn of(text: &'t str) -> Lines<'t> {
+    pub fn of(text: &'t str) -> TextLines<'t> {
         let bytes = text.as_bytes();
         let is_end =
             |at: &usize| bytes[*at] == b'\n' || (bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
         let starts = std::iter::once(0).chain((0..bytes.len()).filter(is_end).map(|at| at + 1)).collect();
-        Lines { text, starts }
+        TextLines { text, starts }
     }
 
     /// Returns the position of a byte offset; one inside a character or after the text is moved back.
-    pub fn position(&self, offset: usize) -> Position {
+    pub fn position(&self, offset: usize) -> TextPosition {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let before = &self.text[self.starts[line]..offset];
-        Position { line: line as u32, character: before.encode_utf16().count() as u32 }
+        TextPosition { line: line as u32, character: before.encode_utf16().count() as u32 }
     }
 
     /// Returns the positions of a span's start and end.
-    pub fn range(&self, span: Span) -> (Position, Position) {
+    pub fn range(&self, span: Span) -> (TextPosition, TextPosition) {
         (self.position(span.start as usize), self.position(span.end as usize))
     }
 
     /// Returns the byte offset of a position; one after the end of its line is the end of the line.
-    pub fn offset(&self, position: Position) -> usize {
+    pub fn offset(&self, position: TextPosition) -> usize {
         let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() };
         let end = self.starts.get(position.line as usize + 1).copied().unwrap_or(self.text.len());
         let line = self.text[*start..end].trim_end_matches(['\n', '\r']);
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn characters_outside_the_basic_plane_count_twice() {
         let text = "a: 1\r\nß😀: x\n\rz";
-        let lines = Lines::of(text);
-        let at = |line, character| Position { line, character };
+        let lines = TextLines::of(text);
+        let at = |line, character| TextPosition { line, character };
         for (needle, expected) in
             [("a", at(0, 0)), ("ß", at(1, 0)), ("😀", at(1, 1)), (": x", at(1, 3)), ("z", at(3, 0))]
         {

@@ -1,7 +1,7 @@
 //! Renames a state: its key, and every name of it in the chart. The result is read again, so that a name that would lead
 //! somewhere else is refused instead of written.
 
-use rawko_chart::{Registry, Source, Span, StateReferences, load};
+use rawko_chart::{Registry, SourceFile, Span, StateReferences, load};
 use rawko_core::NodeId;
 use thiserror::Error;
 
@@ -61,11 +61,11 @@ impl ChartStates {
     /// Reads the edited text, and compares what every name leads to.
     fn insist(&self, edits: &[TextEdit], name: &str, registry: &Registry) -> Result<(), RenameError> {
         let conflict = |reason: String| RenameError::Conflict { name: name.to_owned(), reason };
-        let edited = Source::new(&*self.source.name, apply(&self.source.text, edits));
+        let edited = SourceFile::new(&*self.source.name, apply(&self.source.text, edits));
         let nodes = |found: &StateReferences| found.references.iter().map(|it| it.node).collect::<Vec<_>>();
         let after = StateReferences::of(&edited, registry);
         let is_same = after.as_ref().is_some_and(|after| nodes(after) == nodes(&self.found));
-        let codes = |source: &Source| load(source, registry).findings;
+        let codes = |source: &SourceFile| load(source, registry).findings;
         let (before, now) = (codes(&self.source), codes(&edited));
         let new = now.iter().find(|finding| {
             let count =
@@ -95,7 +95,7 @@ mod tests {
 
     fn rename(text: &str, from: &str, to: &str) -> Result<String, RenameError> {
         let registry = Registry::default();
-        let states = ChartStates::of(&Source::new("c.yaml", text), &registry).unwrap();
+        let states = ChartStates::of(&SourceFile::new("c.yaml", text), &registry).unwrap();
         let (state, _) = states.state_at(text.find(from).unwrap()).unwrap();
         states.rename(state, to, &registry).map(|edits| apply(text, &edits))
     }

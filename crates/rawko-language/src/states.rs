@@ -1,6 +1,6 @@
 //! The states of a chart for an editor: the list of symbols, the definition of a name, and all places that use it.
 
-use rawko_chart::{Registry, Source, Span, StateReference, StateReferences};
+use rawko_chart::{Registry, SourceFile, Span, StateReference, StateReferences};
 use rawko_core::{NodeId, NodeKind};
 
 /// A state in the outline of a chart.
@@ -21,7 +21,7 @@ pub struct StateSymbol {
 /// A readable chart with all names of its states.
 #[derive(Debug)]
 pub struct ChartStates {
-    pub(crate) source: Source,
+    pub(crate) source: SourceFile,
     pub(crate) found: StateReferences,
     /// Location of each key, without quotes.
     pub(crate) keys: Vec<Span>,
@@ -29,7 +29,7 @@ pub struct ChartStates {
 
 impl ChartStates {
     /// Reads a text; `None` if it is not a readable chart.
-    pub fn of(source: &Source, registry: &Registry) -> Option<ChartStates> {
+    pub fn of(source: &SourceFile, registry: &Registry) -> Option<ChartStates> {
         let found = StateReferences::of(source, registry)?;
         let nodes = found.lowered.blueprint.nodes.iter().zip(&found.lowered.places.nodes);
         let keys = nodes.map(|(node, places)| unquoted(&source.text, places.key, &node.key)).collect();

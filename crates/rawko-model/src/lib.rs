@@ -6,4 +6,4 @@ mod message;
 pub mod provider;
 pub mod vision;
 
-pub use message::{Message, Part, Reasoning, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};
+pub use message::{Message, MessagePart, Reasoning, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};

@@ -21,13 +21,13 @@ pub struct Message {
     /// Author of all parts.
     pub role: Role,
     /// Parts in the order of the conversation.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     /// Text.
     Text {
         /// Content; never empty in a request.
@@ -174,13 +174,16 @@ impl Usage {
     }
 }
 
-impl Part {
+impl MessagePart {
     /// The name of an image: the same wherever its data is. `None` for everything else.
     pub(crate) fn image_hash(&self) -> Option<String> {
         match self {
-            Part::Image { data, .. } => Some(content::hex(&content::text_name(data))),
-            Part::ImageRef { hash, .. } => Some(hash.clone()),
-            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => None,
+            MessagePart::Image { data, .. } => Some(content::hex(&content::text_name(data))),
+            MessagePart::ImageRef { hash, .. } => Some(hash.clone()),
+            MessagePart::Text { .. }
+            | MessagePart::ToolUse(_)
+            | MessagePart::ToolResult(_)
+            | MessagePart::Reasoning(_) => None,
         }
     }
 }
@@ -188,18 +191,18 @@ impl Part {
 impl Message {
     /// Creates a message with one text part.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, parts: vec![Part::Text { text: text.into() }] }
+        Self { role, parts: vec![MessagePart::Text { text: text.into() }] }
     }
 
     /// Iterates over the tool calls of the message.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.parts.iter().filter_map(|part| match part {
-            Part::ToolUse(tool_use) => Some(tool_use),
-            Part::Text { .. }
-            | Part::Image { .. }
-            | Part::ImageRef { .. }
-            | Part::ToolResult(_)
-            | Part::Reasoning(_) => None,
+            MessagePart::ToolUse(tool_use) => Some(tool_use),
+            MessagePart::Text { .. }
+            | MessagePart::Image { .. }
+            | MessagePart::ImageRef { .. }
+            | MessagePart::ToolResult(_)
+            | MessagePart::Reasoning(_) => None,
         })
     }
 }

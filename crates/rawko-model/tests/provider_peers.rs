@@ -9,10 +9,10 @@ use std::process::Stdio;
 use expect_test::expect;
 use rawko_core::Value;
 use rawko_model::provider::{
-    Completion, CompletionRequest, Dialect, ErrorCode, HttpProvider, OpenAiTraits, Provider, ProviderError,
-    ReasoningReturn, SchemaSupport, Secret,
+    ApiKey, Completion, CompletionRequest, Dialect, ErrorCode, HttpProvider, OpenAiTraits, Provider,
+    ProviderError, ReasoningReturn, SchemaSupport,
 };
-use rawko_model::{Message, Part, Role, ToolResult, ToolSpec};
+use rawko_model::{Message, MessagePart, Role, ToolResult, ToolSpec};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -118,11 +118,13 @@ fn request(said: &str) -> CompletionRequest {
 fn shown(result: &Result<Completion, ProviderError>) -> String {
     match result {
         Ok(completion) => {
-            let part = |part: &Part| match part {
-                Part::Text { text } => format!("{text:?}"),
-                Part::ToolUse(it) => format!("{}({})", it.name, it.input.to_json()),
-                Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => "never".to_owned(),
-                Part::Reasoning(it) => format!("thinks {:?}", it.text),
+            let part = |part: &MessagePart| match part {
+                MessagePart::Text { text } => format!("{text:?}"),
+                MessagePart::ToolUse(it) => format!("{}({})", it.name, it.input.to_json()),
+                MessagePart::Image { .. } | MessagePart::ImageRef { .. } | MessagePart::ToolResult(_) => {
+                    "never".to_owned()
+                }
+                MessagePart::Reasoning(it) => format!("thinks {:?}", it.text),
             };
             let parts: Vec<String> = completion.message.parts.iter().map(part).collect();
             format!("{:?}: {}", completion.stop_reason, parts.join(", "))
@@ -144,7 +146,7 @@ async fn aimock_is_understood_in_every_format() {
         lines += &format!("{said}\n");
         for (name, dialect, path) in DIALECTS {
             let url = format!("{}{path}", aimock.url);
-            let provider = HttpProvider::new(name, dialect, url, Some(Secret::new("test-key")));
+            let provider = HttpProvider::new(name, dialect, url, Some(ApiKey::new("test-key")));
             let result = provider.complete(request(said), &mut |_| {}).await;
             lines += &format!("    {name}: {}\n", shown(&result));
         }
@@ -207,7 +209,7 @@ async fn aimock_takes_results_of_tools() {
         let mut asked = request("tools");
         let completion = provider.complete(asked.clone(), &mut |_| {}).await.unwrap();
         let result = |id: &str| {
-            Part::ToolResult(ToolResult {
+            MessagePart::ToolResult(ToolResult {
                 id: id.to_owned(),
                 content: "fn main() {}".to_owned(),
                 is_error: false,

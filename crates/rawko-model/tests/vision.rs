@@ -4,16 +4,16 @@
 
 use expect_test::{Expect, expect};
 use rawko_model::provider::{Completion, ErrorCode, ProviderError};
-use rawko_model::vision::{Intent, VisionMemory, VisionPlan, classify, join, plan};
-use rawko_model::{Message, Part, Role, StopReason, ToolResult, Usage};
+use rawko_model::vision::{ImageIntent, VisionMemory, VisionPlan, classify, join, plan};
+use rawko_model::{Message, MessagePart, Role, StopReason, ToolResult, Usage};
 
-fn image(name: &str) -> Part {
-    Part::Image { media_type: "image/png".into(), data: name.into() }
+fn image(name: &str) -> MessagePart {
+    MessagePart::Image { media_type: "image/png".into(), data: name.into() }
 }
 
 /// A user's message with images.
 fn user(text: &str, images: &[&str]) -> Message {
-    let text = Some(Part::Text { text: text.into() }).filter(|_| !text.is_empty());
+    let text = Some(MessagePart::Text { text: text.into() }).filter(|_| !text.is_empty());
     Message {
         role: Role::User,
         parts: text.into_iter().chain(images.iter().map(|name| image(name))).collect(),
@@ -26,10 +26,13 @@ fn planned(messages: &[Message], memory: &VisionMemory) -> VisionPlan {
 
 /// Prints one line per request: the intent, and the parts of its message.
 fn shown(plan: &VisionPlan) -> String {
-    let part = |part: &Part| match part {
-        Part::Text { text } => text.lines().next().unwrap_or_default().chars().take(40).collect(),
-        Part::Image { data, .. } => format!("<{data}>"),
-        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => "?".to_owned(),
+    let part = |part: &MessagePart| match part {
+        MessagePart::Text { text } => text.lines().next().unwrap_or_default().chars().take(40).collect(),
+        MessagePart::Image { data, .. } => format!("<{data}>"),
+        MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => "?".to_owned(),
     };
     let line = |request: &rawko_model::vision::VisionRequest| {
         let parts: Vec<String> = request.completion.messages[0].parts.iter().map(part).collect();
@@ -61,12 +64,12 @@ fn look(messages: &[Message], memory: VisionMemory) -> VisionMemory {
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Image { data, .. } => Some(data.clone()),
-                Part::Text { .. }
-                | Part::ImageRef { .. }
-                | Part::ToolUse(_)
-                | Part::ToolResult(_)
-                | Part::Reasoning(_) => None,
+                MessagePart::Image { data, .. } => Some(data.clone()),
+                MessagePart::Text { .. }
+                | MessagePart::ImageRef { .. }
+                | MessagePart::ToolUse(_)
+                | MessagePart::ToolResult(_)
+                | MessagePart::Reasoning(_) => None,
             })
             .collect();
         let answer = saying(&format!("{:?} of {}", request.intent, names.join(" and ")));
@@ -76,12 +79,14 @@ fn look(messages: &[Message], memory: VisionMemory) -> VisionMemory {
 
 /// Returns the text model's input.
 fn read(messages: &[Message]) -> String {
-    let part = |part: &Part| match part {
-        Part::Text { text } => text.clone(),
-        Part::Image { .. } | Part::ImageRef { .. } => panic!("an image for a model that cannot see"),
-        Part::Reasoning(_) => "(reasoning)".to_owned(),
-        Part::ToolUse(_) => "(tool)".to_owned(),
-        Part::ToolResult(result) => format!("(result) {}", result.content),
+    let part = |part: &MessagePart| match part {
+        MessagePart::Text { text } => text.clone(),
+        MessagePart::Image { .. } | MessagePart::ImageRef { .. } => {
+            panic!("an image for a model that cannot see")
+        }
+        MessagePart::Reasoning(_) => "(reasoning)".to_owned(),
+        MessagePart::ToolUse(_) => "(tool)".to_owned(),
+        MessagePart::ToolResult(result) => format!("(result) {}", result.content),
     };
     messages
         .iter()
@@ -215,7 +220,8 @@ fn a_later_comparison_takes_earlier_images_along() {
 /// A tool's image has no text; the prompt before it gives its purpose.
 #[test]
 fn an_image_from_a_tool() {
-    let result = Part::ToolResult(ToolResult { id: "1".into(), content: "taken".into(), is_error: false });
+    let result =
+        MessagePart::ToolResult(ToolResult { id: "1".into(), content: "taken".into(), is_error: false });
     let messages = [
         user("Find the error on the page", &[]),
         Message { role: Role::User, parts: vec![result, image("shot")] },
@@ -302,18 +308,18 @@ fn an_image_nobody_looked_at() {
 #[test]
 fn what_is_wanted() {
     for (text, images, expected) in [
-        ("anything", 0, Intent::None),
-        ("", 1, Intent::Describe),
-        ("compare", 1, Intent::Describe),
-        ("Compare these", 2, Intent::Compare),
-        ("before: left, after: right", 2, Intent::Compare),
-        ("A vs. B", 2, Intent::Compare),
-        ("why this exception", 1, Intent::Error),
-        ("the terror of contexts", 1, Intent::Describe),
-        ("read the table", 1, Intent::Extract),
-        ("build this UI", 1, Intent::Interface),
-        ("this architecture", 2, Intent::Diagram),
-        ("a nice cat", 3, Intent::Describe),
+        ("anything", 0, ImageIntent::None),
+        ("", 1, ImageIntent::Describe),
+        ("compare", 1, ImageIntent::Describe),
+        ("Compare these", 2, ImageIntent::Compare),
+        ("before: left, after: right", 2, ImageIntent::Compare),
+        ("A vs. B", 2, ImageIntent::Compare),
+        ("why this exception", 1, ImageIntent::Error),
+        ("the terror of contexts", 1, ImageIntent::Describe),
+        ("read the table", 1, ImageIntent::Extract),
+        ("build this UI", 1, ImageIntent::Interface),
+        ("this architecture", 2, ImageIntent::Diagram),
+        ("a nice cat", 3, ImageIntent::Describe),
     ] {
         assert_eq!(classify(text, images), expected, "{text}");
     }
@@ -328,11 +334,12 @@ fn the_prompt_of_the_vision_model() {
         .parts
         .iter()
         .map(|part| match part {
-            Part::Text { text } => text.clone(),
-            Part::Image { media_type, .. } => format!("<{media_type}>"),
-            Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => {
-                "?".to_owned()
-            }
+            MessagePart::Text { text } => text.clone(),
+            MessagePart::Image { media_type, .. } => format!("<{media_type}>"),
+            MessagePart::ImageRef { .. }
+            | MessagePart::ToolUse(_)
+            | MessagePart::ToolResult(_)
+            | MessagePart::Reasoning(_) => "?".to_owned(),
         })
         .collect();
     expect![[r#"

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rawko_process::{Confinement, Input, Launch, Output, Profile};
+use rawko_process::{Confinement, Launch, Profile, ProgramStdin, ProgramStdout};
 
 const CALLS: usize = 200;
 /// Calls before the first that counts: what does not change is known after some seconds.
@@ -57,8 +57,8 @@ async fn confined(project: &std::path::Path) -> Result<(), Box<dyn Error>> {
     let launch = Launch {
         args: vec!["-c".to_owned(), "true".to_owned()],
         inherited: std::env::vars().collect(),
-        input: Input::Null,
-        output: Output::Merged,
+        input: ProgramStdin::Null,
+        output: ProgramStdout::Merged,
         ..Launch::new("bash", Profile::Workspace, Confinement::of_project(project))
     };
     let mut launched = launch.start().await?;

@@ -2,7 +2,7 @@
 //! again wherever they went, and ended with the call.
 //!
 //! A process group is not enough. `setsid`, `nohup` with a double fork, and every daemon leave it, and once their parent
-//! has exited nothing in the process table leads back to the call. So each call gets a [`Mark`] that its processes inherit:
+//! has exited nothing in the process table leads back to the call. So each call gets a [`CallId`] that its processes inherit:
 //!
 //! | Inherited | Survives | Lost by |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | the pipes of the call as stdin, stdout or stderr | all of that | closing or redirecting them |
 //!
 //! The limit is set right after the start, since safe code cannot run anything between fork and exec; a launcher that
-//! starts a shell first sets it there ([`Mark::lock_limit`]) and leaves no gap.
+//! starts a shell first sets it there ([`CallId::lock_limit`]) and leaves no gap.
 //!
 //! At the end of a call `/proc` is searched for these marks, for descendants of the processes found, and for members of
 //! their groups and sessions, and everything found is killed until a search finds nothing. Each process is checked again
@@ -25,9 +25,9 @@
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
-//! use rawko_process::{Mark, Processes};
+//! use rawko_process::{CallId, Processes};
 //!
-//! let mark = Mark::new();
+//! let mark = CallId::new();
 //! let mut child = tokio::process::Command::new("make")
 //!     .envs([mark.variable()])
 //!     .process_group(0)
@@ -49,16 +49,16 @@ mod platform;
 mod processes;
 
 pub use egress::{
-    Connections, Egress, EgressRefusal, HostList, HostRule, HostRules, common_hosts, covers_host,
+    Egress, EgressRefusal, HostList, HostRule, HostRules, ReachedHosts, common_hosts, covers_host,
 };
 pub use helper::run_if_asked;
 pub use launch::{
-    AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
-    Output, PROTECTED_NAMES, Profile, ProjectAccess, ProtectedClass, Sandbox, files_named_by_git,
-    git_directory_with, is_harmless_git_key, is_inherited, protected_name, read_regular, set_helper,
-    submodule_directories, tracked_files,
+    AUTHORITY, AuthorityWatch, Confinement, KernelLayer, Launch, LaunchError, Launched, Layers,
+    PROTECTED_NAMES, ProcessLimits, Profile, ProgramStdin, ProgramStdout, ProjectAccess, ProtectedClass,
+    Sandbox, files_named_by_git, git_directory_with, is_harmless_git_key, is_inherited, protected_name,
+    read_regular, set_helper, submodule_directories, tracked_files,
 };
-pub use mark::{CALL_VARIABLE, Mark};
+pub use mark::{CALL_VARIABLE, CallId};
 pub use pins::{is_pinned, pin_programs};
 pub use platform::{BeneathLinks, is_portable, open_beneath, path_handle_flags};
 pub use processes::Processes;

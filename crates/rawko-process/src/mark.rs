@@ -15,12 +15,12 @@ const MARK_BIT: u64 = 1 << 61;
 /// The mark of one call. In a rawko that runs within a call of another rawko it extends that call's mark, so the outer
 /// call finds the processes of the inner one.
 #[derive(Debug)]
-pub struct Mark {
+pub struct CallId {
     number: u64,
     value: String,
 }
 
-impl Mark {
+impl CallId {
     /// Creates a mark with a random number, unique among the processes of this machine.
     #[expect(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Self {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_found_in_an_environment_also_when_it_was_extended() {
-        let mark = Mark { number: 7, value: "a/7".into() };
+        let mark = CallId { number: 7, value: "a/7".into() };
         let table: [(&[u8], bool); 7] = [
             (b"RAWKO_CALL=a/7\0", true),
             (b"HOME=/\0RAWKO_CALL=a/7/b\0PATH=/bin\0", true),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn no_two_marks_are_the_same() {
-        let (one, other) = (Mark::new(), Mark::new());
+        let (one, other) = (CallId::new(), CallId::new());
         assert_ne!(one.variable(), other.variable());
         assert_ne!(one.number, other.number);
     }

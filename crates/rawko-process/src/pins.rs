@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-type Check = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+type PinCheck = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 static PINS: RwLock<Vec<Pins>> = RwLock::new(Vec::new());
 
 struct Pins {
     root: PathBuf,
     files: Vec<PathBuf>,
-    is_same: Check,
+    is_same: PinCheck,
 }
 
 /// Pins files of a project, in place of those that were pinned before. `is_same` returns false for a file whose content is

@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 
 use crate::egress::Proxy;
-use crate::mark::Mark;
-use crate::platform::{self, ContainedProcesses, Entry, ask_to_end};
+use crate::mark::CallId;
+use crate::platform::{self, ContainedProcesses, ProcessRow, ask_to_end};
 
 /// Maximum time to keep killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
@@ -27,12 +27,12 @@ const ASKED_LOOK: Duration = Duration::from_millis(20);
 /// The processes of one call, from the start of the first to the end of the last.
 #[derive(Debug)]
 pub struct Processes {
-    call: Arc<Call>,
+    call: Arc<CallMark>,
     is_over: AtomicBool,
 }
 
 #[derive(Debug)]
-enum Call {
+enum CallMark {
     Contained(ContainedProcesses),
     Marked(CallProcesses),
 }
@@ -43,7 +43,7 @@ struct CallProcesses {
     root: Pid,
     /// Nothing of the call is older than this.
     started: u64,
-    mark: Mark,
+    mark: CallId,
     /// The pipes between the call and its first process.
     pipes: Vec<String>,
     /// The socket to the helper, if the first process is one.
@@ -53,7 +53,7 @@ struct CallProcesses {
 impl Processes {
     /// Takes charge of a call whose first process was just started: in a group of its own, with the mark in its
     /// environment, and not yet waited for.
-    pub fn of_child(child: &Child, mark: Mark) -> io::Result<Self> {
+    pub fn of_child(child: &Child, mark: CallId) -> io::Result<Self> {
         let stdin = child.stdin.as_ref().map(AsFd::as_fd);
         let stdout = child.stdout.as_ref().map(AsFd::as_fd);
         let stderr = child.stderr.as_ref().map(AsFd::as_fd);
@@ -64,13 +64,13 @@ impl Processes {
     /// The same for a process that was started otherwise. `pipes`: this side of the pipes that it was given.
     pub fn of<'p>(
         root: u32,
-        mark: Mark,
+        mark: CallId,
         pipes: impl IntoIterator<Item = BorrowedFd<'p>>,
     ) -> io::Result<Self> {
-        Ok(Self::new(Call::Marked(CallProcesses::new(root, mark, pipes)?)))
+        Ok(Self::new(CallMark::Marked(CallProcesses::new(root, mark, pipes)?)))
     }
 
-    fn new(call: Call) -> Self {
+    fn new(call: CallMark) -> Self {
         Self { call: Arc::new(call), is_over: AtomicBool::new(false) }
     }
 
@@ -83,17 +83,17 @@ impl Processes {
     ) -> io::Result<Self> {
         let helper =
             helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control, proxy)?)))
+        Ok(Self::new(CallMark::Contained(ContainedProcesses::new(helper, init, control, proxy)?)))
     }
 
     /// Takes charge of a program that a helper started without one.
-    pub(crate) fn of_helper(helper: &Child, mark: Mark, control: UnixStream) -> io::Result<Self> {
+    pub(crate) fn of_helper(helper: &Child, mark: CallId, control: UnixStream) -> io::Result<Self> {
         let id = helper.id().ok_or(io::ErrorKind::NotFound)?;
         let stdin = helper.stdin.as_ref().map(AsFd::as_fd);
         let stdout = helper.stdout.as_ref().map(AsFd::as_fd);
         let stderr = helper.stderr.as_ref().map(AsFd::as_fd);
         let call = CallProcesses::new(id, mark, [stdin, stdout, stderr].into_iter().flatten())?;
-        Ok(Self::new(Call::Marked(CallProcesses { control: Some(control), ..call })))
+        Ok(Self::new(CallMark::Marked(CallProcesses { control: Some(control), ..call })))
     }
 
     /// Kills everything and waits until it is gone. Blocks for some milliseconds; tasks use [`Processes::kill_all`].
@@ -107,7 +107,7 @@ impl Processes {
     /// Kills everything and waits until it is gone.
     pub async fn kill_all(&self) {
         let is_over = self.is_over.load(Ordering::Acquire);
-        if !is_over && self.blocking(Call::kill).await.is_some() {
+        if !is_over && self.blocking(CallMark::kill).await.is_some() {
             self.is_over.store(true, Ordering::Release);
         }
     }
@@ -115,7 +115,7 @@ impl Processes {
     /// Terminates all processes, and kills the remaining ones after the grace period.
     pub async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, async {
-            self.blocking(Call::terminate).await;
+            self.blocking(CallMark::terminate).await;
             while self.blocking(|call| !call.have_ended()).await == Some(true) {
                 tokio::time::sleep(ASKED_LOOK).await;
             }
@@ -125,7 +125,10 @@ impl Processes {
     }
 
     /// Searching `/proc` takes long enough to hold up other tasks. `None`: the runtime is going away.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Call) -> T + Send + 'static) -> Option<T> {
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CallMark) -> T + Send + 'static,
+    ) -> Option<T> {
         let call = Arc::clone(&self.call);
         tokio::task::spawn_blocking(move || work(&call)).await.ok()
     }
@@ -137,31 +140,31 @@ impl Drop for Processes {
     }
 }
 
-impl Call {
+impl CallMark {
     fn kill(&self) {
         match self {
-            Call::Contained(processes) => processes.kill(),
-            Call::Marked(processes) => processes.kill(),
+            CallMark::Contained(processes) => processes.kill(),
+            CallMark::Marked(processes) => processes.kill(),
         }
     }
 
     fn terminate(&self) {
         match self {
-            Call::Contained(processes) => processes.terminate(),
-            Call::Marked(processes) => processes.terminate(),
+            CallMark::Contained(processes) => processes.terminate(),
+            CallMark::Marked(processes) => processes.terminate(),
         }
     }
 
     fn have_ended(&self) -> bool {
         match self {
-            Call::Contained(processes) => processes.have_ended(),
-            Call::Marked(processes) => processes.members().found.is_empty(),
+            CallMark::Contained(processes) => processes.have_ended(),
+            CallMark::Marked(processes) => processes.members().found.is_empty(),
         }
     }
 }
 
 impl CallProcesses {
-    fn new<'p>(root: u32, mark: Mark, pipes: impl IntoIterator<Item = BorrowedFd<'p>>) -> io::Result<Self> {
+    fn new<'p>(root: u32, mark: CallId, pipes: impl IntoIterator<Item = BorrowedFd<'p>>) -> io::Result<Self> {
         let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
         mark.put_on(root);
         let started = platform::process(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
@@ -197,7 +200,7 @@ impl CallProcesses {
         let mut repeats_left = UNSEEN_SEARCHES_MAX;
         while searches_left > 0 {
             self.signal_group(Signal::KILL);
-            let Members { mut found, groups, ended } = self.members();
+            let FoundProcesses { mut found, groups, ended } = self.members();
             found.retain(|member| !out_of_reach.contains(&member.pid));
             let ended_before = known_ended.len();
             known_ended.extend(ended);
@@ -238,13 +241,13 @@ impl CallProcesses {
         }
     }
 
-    fn is_root(&self, entry: &Entry) -> bool {
+    fn is_root(&self, entry: &ProcessRow) -> bool {
         entry.pid == self.root.as_raw_nonzero().get() && entry.started == self.started
     }
 
     /// All processes of the call that have not ended: those with the mark, their descendants, and what shares a group or a
     /// session with them.
-    fn members(&self) -> Members {
+    fn members(&self) -> FoundProcesses {
         let root = self.root.as_raw_nonzero().get();
         let (mut found, mut rest, mut ended) = (Vec::new(), Vec::new(), Vec::new());
         for pid in platform::process_ids() {
@@ -266,14 +269,14 @@ impl CallProcesses {
             ids.insert(root);
         }
         loop {
-            let belongs = |entry: &Entry| {
+            let belongs = |entry: &ProcessRow| {
                 let kin = [entry.parent, entry.group, entry.session];
                 entry.started >= self.started && kin.iter().any(|id| ids.contains(id))
             };
-            let (more, others): (Vec<Entry>, Vec<Entry>) = rest.into_iter().partition(belongs);
+            let (more, others): (Vec<ProcessRow>, Vec<ProcessRow>) = rest.into_iter().partition(belongs);
             if more.is_empty() {
                 let groups = own_groups(&found, &others);
-                return Members { found, groups, ended };
+                return FoundProcesses { found, groups, ended };
             }
             ids.extend(more.iter().map(|entry| entry.pid));
             found.extend(more);
@@ -281,7 +284,7 @@ impl CallProcesses {
         }
     }
 
-    fn is_marked(&self, entry: &Entry) -> bool {
+    fn is_marked(&self, entry: &ProcessRow) -> bool {
         let is_candidate = entry.started >= self.started && entry.pid != std::process::id().cast_signed();
         is_candidate
             && (self.is_root(entry)
@@ -291,8 +294,8 @@ impl CallProcesses {
 }
 
 /// Result of a search.
-struct Members {
-    found: Vec<Entry>,
+struct FoundProcesses {
+    found: Vec<ProcessRow>,
     /// The groups that they are in, and nothing else is.
     groups: Vec<Pid>,
     /// Processes that ended before they could be looked at: theirs or others'.
@@ -300,9 +303,9 @@ struct Members {
 }
 
 /// The groups of these processes, without those that others are in: a process may join a group that is not its own.
-fn own_groups(found: &[Entry], others: &[Entry]) -> Vec<Pid> {
+fn own_groups(found: &[ProcessRow], others: &[ProcessRow]) -> Vec<Pid> {
     let is_there =
-        |entry: &&Entry| platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
+        |entry: &&ProcessRow| platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
     let is_shared =
         |group: i32| others.iter().filter(|other| other.group == group).any(|other| is_there(&other));
     let groups: BTreeSet<i32> = found.iter().map(|member| member.group).collect();
@@ -310,7 +313,7 @@ fn own_groups(found: &[Entry], others: &[Entry]) -> Vec<Pid> {
 }
 
 /// Signals one process, and no other that got its number meanwhile.
-fn signal(entry: &Entry, with: Signal) -> Result<(), Errno> {
+fn signal(entry: &ProcessRow, with: Signal) -> Result<(), Errno> {
     let Some(pid) = entry.pid() else { return Ok(()) };
     let is_same = || platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
     platform::signal(pid, &is_same, with)

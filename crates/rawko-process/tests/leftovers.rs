@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rawko_process::{CALL_VARIABLE, Mark, Processes};
+use rawko_process::{CALL_VARIABLE, CallId, Processes};
 use tokio::process::{Child, Command};
 
 /// Seconds that a process sleeps if it is not killed.
@@ -27,7 +27,7 @@ struct Call {
 impl Call {
     /// `WORD` in the script stands for the word. Returns when a `sleep` with it runs.
     async fn start(script: &str) -> Self {
-        let mark = Mark::new();
+        let mark = CallId::new();
         let number = std::collections::hash_map::RandomState::new().build_hasher().finish();
         let word = format!("{SLEEP_SECONDS}.{:09}1", number % 1_000_000_000);
         let child = Command::new("bash")

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use rawko_process::Confinement;
 use rawko_programs::checkpoints::{
-    ApplyError, Author, Change, CheckpointSettings, Checkpoints, Entry, EntryKind, Kind, net_changes,
-    real_path,
+    ApplyError, ChangeAuthor, CheckpointSettings, Checkpoints, EntryKind, HistoryEntry, PathChange, PathKind,
+    net_changes, real_path,
 };
 use rawko_settings::Environment;
 use tempfile::TempDir;
@@ -172,16 +172,16 @@ fn git(root: &Path, args: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
-fn author(step: usize) -> Author {
+fn author(step: usize) -> ChangeAuthor {
     let call = format!("task/{step}/0");
-    Author { kind: EntryKind::Call, instance: "task".into(), call, label: "Bash".into() }
+    ChangeAuthor { kind: EntryKind::Call, instance: "task".into(), call, label: "Bash".into() }
 }
 
-fn undo() -> Author {
-    Author { kind: EntryKind::Undo, instance: "task".into(), call: String::new(), label: "undo".into() }
+fn undo() -> ChangeAuthor {
+    ChangeAuthor { kind: EntryKind::Undo, instance: "task".into(), call: String::new(), label: "undo".into() }
 }
 
-fn since(step: u64) -> impl Fn(&Entry) -> bool {
+fn since(step: u64) -> impl Fn(&HistoryEntry) -> bool {
     move |entry| match entry.author.kind {
         EntryKind::Call => entry.author.step().is_some_and(|own| own >= step),
         EntryKind::Undo | EntryKind::Redo => true,
@@ -221,14 +221,18 @@ async fn story(with_git: bool, begun: Vec<Op>, calls: Vec<Vec<Op>>, to: usize, k
     for ((_, mark, _), body) in old.iter().zip(history.contents(&old).await.unwrap()) {
         body.iter().for_each(|body| history.keep(mark, body).unwrap());
     }
-    let back =
-        |it: &Change| Change { path: it.path.clone(), before: it.after.clone(), after: it.before.clone() };
-    let changes: Vec<Change> = net.changes.iter().map(back).collect();
+    let back = |it: &PathChange| PathChange {
+        path: it.path.clone(),
+        before: it.after.clone(),
+        after: it.before.clone(),
+    };
+    let changes: Vec<PathChange> = net.changes.iter().map(back).collect();
     if !changes.is_empty() {
         let intent = serde_json::json!({"author": undo(), "changes": changes});
         fs::write(scene.state.path().join("checkpoints/intent.json"), intent.to_string()).unwrap();
         drop(history);
-        let is_file = |it: &&Change| it.before.as_ref().is_some_and(|mark| mark.kind != Kind::Directory);
+        let is_file =
+            |it: &&PathChange| it.before.as_ref().is_some_and(|mark| mark.kind != PathKind::Directory);
         for change in changes.iter().rev().take(killed % (changes.len() + 1)).filter(is_file) {
             fs::remove_file(root.join(real_path(&change.path))).unwrap();
         }

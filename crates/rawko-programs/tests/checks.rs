@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rawko_host::Environment;
-use rawko_programs::checks::{Check, CheckReport, Format, LanguageServers, detect, run_all};
+use rawko_programs::checks::{CheckFormat, CheckReport, LanguageServers, ProjectCheck, detect, run_all};
 
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
@@ -19,8 +19,8 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     project
 }
 
-fn own(command: &[&str], format: Format) -> Check {
-    Check {
+fn own(command: &[&str], format: CheckFormat) -> ProjectCheck {
+    ProjectCheck {
         name: "own".into(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         format,
@@ -34,7 +34,7 @@ fn own(command: &[&str], format: Format) -> Check {
     }
 }
 
-async fn run(checks: &[Check], root: &Path) -> CheckReport {
+async fn run(checks: &[ProjectCheck], root: &Path) -> CheckReport {
     let environment = Environment::of_process();
     run_all(checks, root, &environment, &environment.confinement(root), &LanguageServers::default()).await
 }
@@ -65,8 +65,10 @@ async fn a_python_project_from_broken_to_clean() {
 #[tokio::test]
 async fn compiled_python_in_the_project_decides_nothing() {
     let project = project(&[("sums.py", &SUMS.replace('-', "+")), ("test_sums.py", SUMS_TEST)]);
-    let compile =
-        own(&["env", "-u", "PYTHONPYCACHEPREFIX", "python3", "-m", "compileall", "-q", "."], Format::Exit);
+    let compile = own(
+        &["env", "-u", "PYTHONPYCACHEPREFIX", "python3", "-m", "compileall", "-q", "."],
+        CheckFormat::Exit,
+    );
     assert!(run(&[compile], project.path()).await.clean);
     assert!(project.path().join("__pycache__").is_dir(), "compiled code lies in the project");
     let sums = project.path().join("sums.py");
@@ -108,7 +110,7 @@ async fn a_rust_project_slow() {
         ("Cargo.toml", "[package]\nname = \"sums\"\nedition = \"2024\"\n[workspace]\n"),
         ("src/lib.rs", LIB),
     ]);
-    let checks: Vec<Check> = detect(project.path());
+    let checks: Vec<ProjectCheck> = detect(project.path());
     let summaries = |found: &CheckReport| -> Vec<String> {
         found.checks.iter().map(|check| format!("{}: {}", check.name, check.summary)).collect()
     };
@@ -131,26 +133,29 @@ async fn a_rust_project_slow() {
 async fn real_commands_and_how_they_end() {
     let root =
         project(&[("results.json", r#"{"summary": {"errors": 2}}"#), ("none.json", r#"{"errors": []}"#)]);
-    let json = |pointer: &str| Format::Json { pointer: pointer.into() };
-    let shell = |text: &str, format: Format| own(&["sh", "-c", text], format);
+    let json = |pointer: &str| CheckFormat::Json { pointer: pointer.into() };
+    let shell = |text: &str, format: CheckFormat| own(&["sh", "-c", text], format);
     let cases = [
-        ("it exits with 0", shell("echo 0 errors, FAILED=no", Format::Exit), 0, "ok"),
+        ("it exits with 0", shell("echo 0 errors, FAILED=no", CheckFormat::Exit), 0, "ok"),
         (
             "it exits with 3",
-            shell("echo all fine; echo oh no >&2; exit 3", Format::Exit),
+            shell("echo all fine; echo oh no >&2; exit 3", CheckFormat::Exit),
             1,
             "it exited with 3: oh no",
         ),
-        ("it is ended by a signal", shell("kill -9 $$", Format::Exit), 1, "it was ended by a signal"),
+        ("it is ended by a signal", shell("kill -9 $$", CheckFormat::Exit), 1, "it was ended by a signal"),
         (
             "there is no such program",
-            own(&["no-such-program-here"], Format::Exit),
+            own(&["no-such-program-here"], CheckFormat::Exit),
             1,
             "there is no program `no-such-program-here`",
         ),
         (
             "it takes too long",
-            Check { timeout: Duration::from_millis(200), ..shell("sleep 600 & sleep 600", Format::Exit) },
+            ProjectCheck {
+                timeout: Duration::from_millis(200),
+                ..shell("sleep 600 & sleep 600", CheckFormat::Exit)
+            },
             1,
             "it took longer than 200ms and was ended",
         ),
@@ -164,7 +169,7 @@ async fn real_commands_and_how_they_end() {
         ),
         (
             "a report in a file",
-            Check {
+            ProjectCheck {
                 report: Some("results.json".into()),
                 ..own(&["touch", "results.json"], json("/summary/errors"))
             },
@@ -173,7 +178,7 @@ async fn real_commands_and_how_they_end() {
         ),
         (
             "a report of an earlier run",
-            Check { report: Some("none.json".into()), ..own(&["true"], json("/errors")) },
+            ProjectCheck { report: Some("none.json".into()), ..own(&["true"], json("/errors")) },
             1,
             "it exited with 0 and wrote no report",
         ),
@@ -185,25 +190,25 @@ async fn real_commands_and_how_they_end() {
         ),
         (
             "it fails although nothing is counted",
-            shell("echo '1..1\nok 1 - a'; exit 1", Format::Tap),
+            shell("echo '1..1\nok 1 - a'; exit 1", CheckFormat::Tap),
             1,
             "it exited with 1: ok 1 - a",
         ),
         (
             "it counts although it exits with 0",
-            shell("echo '1..1\nnot ok 1 - a'", Format::Tap),
+            shell("echo '1..1\nnot ok 1 - a'", CheckFormat::Tap),
             1,
             "1 of 1 test failed",
         ),
         (
             "something else than TAP",
-            shell("echo all 12 tests ok", Format::Tap),
+            shell("echo all 12 tests ok", CheckFormat::Tap),
             1,
             "it exited with 0, and its result cannot be read: no TAP: all 12 tests ok",
         ),
         (
             "a folder outside",
-            Check { cwd: "/".into(), ..own(&["true"], Format::Exit) },
+            ProjectCheck { cwd: "/".into(), ..own(&["true"], CheckFormat::Exit) },
             1,
             "/ is not in the project",
         ),
@@ -223,7 +228,8 @@ async fn real_commands_and_how_they_end() {
 async fn nothing_is_left_running() {
     let project = project(&[]);
     let text = "sleep 600.125 & sleep 600.125";
-    let check = Check { timeout: Duration::from_secs(2), ..own(&["sh", "-c", text], Format::Exit) };
+    let check =
+        ProjectCheck { timeout: Duration::from_secs(2), ..own(&["sh", "-c", text], CheckFormat::Exit) };
     let found = run(&[check], project.path()).await;
     assert_eq!(found.checks[0].summary, "it took longer than 2s and was ended");
     let lines = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -239,9 +245,9 @@ async fn a_check_sees_only_what_it_needs() {
     let path = std::env::var("PATH").unwrap();
     let environment: Environment =
         [("PATH", path.as_str()), ("OPENAI_API_KEY", "s3cret"), ("WANTED", "yes")].into_iter().collect();
-    let check = Check {
+    let check = ProjectCheck {
         pass_env: vec!["WANTED".into()],
-        ..own(&["sh", "-c", "test -z \"$OPENAI_API_KEY\" && test \"$WANTED\" = yes"], Format::Exit)
+        ..own(&["sh", "-c", "test -z \"$OPENAI_API_KEY\" && test \"$WANTED\" = yes"], CheckFormat::Exit)
     };
     let confinement = environment.confinement(project.path());
     let servers = LanguageServers::default();

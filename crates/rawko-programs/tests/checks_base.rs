@@ -8,13 +8,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rawko_programs::checks::{Base, Check, Format};
+use rawko_programs::checks::{CheckBase, CheckFormat, ProjectCheck};
 
-fn check(command: &[&str]) -> Check {
-    Check {
+fn check(command: &[&str]) -> ProjectCheck {
+    ProjectCheck {
         name: "own".to_owned(),
         command: command.iter().map(|&word| word.to_owned()).collect(),
-        format: Format::Exit,
+        format: CheckFormat::Exit,
         timeout: Duration::from_secs(5),
         cwd: PathBuf::from("."),
         report: None,
@@ -47,7 +47,7 @@ fn judged(command: &[&str], protected: &[&str], change: impl Fn(&Path)) -> (Vec<
         fs::write(root.join(path), text).unwrap();
     }
     let protected: Vec<String> = protected.iter().map(|&pattern| pattern.to_owned()).collect();
-    let base = Base::of(root, vec![check(command)], &protected);
+    let base = CheckBase::of(root, vec![check(command)], &protected);
     assert_eq!(
         (base.restore(root).0, base.redefined(root).len()),
         (Vec::new(), 0),
@@ -273,7 +273,7 @@ fn tricks_are_undone_or_fail() {
             fs::write(root.join(path), text).unwrap();
         };
         files.iter().for_each(|(path, text)| write(path, text));
-        let base = Base::of(root, vec![check(command)], &[]);
+        let base = CheckBase::of(root, vec![check(command)], &[]);
         let before = (base.restore(root), base.redefined(root));
         assert_eq!(before, ((Vec::new(), Vec::new()), Vec::new()), "{command:?}: nothing has changed yet");
         for (path, text) in *edits {
@@ -297,7 +297,7 @@ fn links_and_permissions_come_back() {
     fs::write(root.join("bin/real.sh"), "#!/bin/sh\nexit 1\n").unwrap();
     fs::set_permissions(root.join("bin/real.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     std::os::unix::fs::symlink("bin/real.sh", root.join("check.sh")).unwrap();
-    let base = Base::of(root, vec![check(&["./check.sh"])], &[]);
+    let base = CheckBase::of(root, vec![check(&["./check.sh"])], &[]);
     assert_eq!(base.restore(root), (Vec::new(), Vec::new()), "a link is no change");
     fs::write(root.join("check.sh"), "#!/bin/sh\nexit 0\n").unwrap();
     assert_eq!(base.restore(root).0, ["bin/real.sh"]);
@@ -321,7 +321,7 @@ fn protected_patterns_cover_ignored_and_new_files() {
     fs::create_dir(root.join("tests")).unwrap();
     fs::write(root.join(".gitignore"), "tests/\n").unwrap();
     fs::write(root.join("tests/a.sh"), "exit 1\n").unwrap();
-    let base = Base::of(root, vec![check(&["sh", "run"])], &["tests/**".to_owned()]);
+    let base = CheckBase::of(root, vec![check(&["sh", "run"])], &["tests/**".to_owned()]);
     fs::write(root.join("tests/a.sh"), "exit 0\n").unwrap();
     fs::write(root.join("tests/b.sh"), "exit 0\n").unwrap();
     let (restored, lost) = base.restore(root);

@@ -1,12 +1,13 @@
 //! Error counts for sample texts of each format. A keyword is never a count.
 
 use expect_test::{Expect, expect};
-use rawko_programs::checks::{Format, Output, count};
+use rawko_programs::checks::{CheckFormat, CheckOutput, count};
 
 /// Prints `errors: summary`, then one line per finding.
 #[track_caller]
-fn counted(format: Format, text: &str, exit_code: i32, expected: Expect) {
-    let output = Output { exit_code: Some(exit_code), stdout: text.to_owned(), ..Output::default() };
+fn counted(format: CheckFormat, text: &str, exit_code: i32, expected: Expect) {
+    let output =
+        CheckOutput { exit_code: Some(exit_code), stdout: text.to_owned(), ..CheckOutput::default() };
     let counted = count(&format, &output);
     let mut shown = format!("{}: {}\n", counted.errors, counted.summary);
     for finding in counted.findings {
@@ -20,7 +21,7 @@ fn counted(format: Format, text: &str, exit_code: i32, expected: Expect) {
 #[test]
 fn tap() {
     counted(
-        Format::Tap,
+        CheckFormat::Tap,
         "TAP version 13\n1..3\nok 1 - a\nok 2 - 1 failed\nok 3\n",
         0,
         expect![[r#"
@@ -28,7 +29,7 @@ fn tap() {
     "#]],
     );
     counted(
-        Format::Tap,
+        CheckFormat::Tap,
         "1..4\nok 1 a\nnot ok 2 b # TODO later\nnot ok 3 c\n  ---\n  message: 'no'\n  ...\nok 4 # SKIP\n",
         1,
         expect![[r#"
@@ -37,7 +38,7 @@ fn tap() {
         "#]],
     );
     counted(
-        Format::Tap,
+        CheckFormat::Tap,
         "1..5\nok 1\nnot ok 2 - b\n",
         1,
         expect![[r#"
@@ -47,7 +48,7 @@ fn tap() {
         "#]],
     );
     counted(
-        Format::Tap,
+        CheckFormat::Tap,
         "1..2\nok 1\nBail out! no database\n",
         1,
         expect![[r#"
@@ -57,7 +58,7 @@ fn tap() {
         "#]],
     );
     counted(
-        Format::Tap,
+        CheckFormat::Tap,
         "# Subtest: outer\n    ok 1 - a\n    not ok 2 - b\n    1..2\nnot ok 1 - outer\n1..1\n",
         1,
         expect![[r#"
@@ -70,7 +71,7 @@ fn tap() {
 #[test]
 fn junit() {
     counted(
-        Format::Junit,
+        CheckFormat::Junit,
         r#"<?xml version="1.0"?><testsuites><testsuite tests="3" failures="1"><testcase classname="t" name="ok"/><testcase classname="t" name="bad" file="t.py" line="7"><failure message="1 != 2&#10;more">trace</failure></testcase><testcase name="skipped"><skipped/></testcase></testsuite></testsuites>"#,
         1,
         expect![[r#"
@@ -79,7 +80,7 @@ fn junit() {
         "#]],
     );
     counted(
-        Format::Junit,
+        CheckFormat::Junit,
         r#"<testsuite><testcase name="failure in words only"/></testsuite>"#,
         0,
         expect![[r#"
@@ -87,7 +88,7 @@ fn junit() {
         "#]],
     );
     counted(
-        Format::Junit,
+        CheckFormat::Junit,
         "<html/>",
         0,
         expect![[r#"
@@ -100,7 +101,7 @@ fn junit() {
 #[test]
 fn sarif() {
     counted(
-        Format::Sarif,
+        CheckFormat::Sarif,
         r#"{"runs": [{"tool": {"driver": {"rules": [{"id": "E", "defaultConfiguration": {"level": "error"}}]}}, "results": [
         {"ruleId": "E", "message": {"text": "by its rule"}, "locations": [{"physicalLocation": {"artifactLocation": {"uri": "a.c"}, "region": {"startLine": 3}}}]},
         {"level": "warning", "message": {"text": "an error in words only"}},
@@ -114,7 +115,7 @@ fn sarif() {
         "#]],
     );
     counted(
-        Format::Sarif,
+        CheckFormat::Sarif,
         r#"{"runs": [{"results": []}]}"#,
         0,
         expect![[r#"
@@ -140,7 +141,7 @@ fn cargo() {
         end(false),
     ];
     counted(
-        Format::Cargo,
+        CheckFormat::Cargo,
         &broken.join("\n"),
         101,
         expect![[r#"
@@ -149,7 +150,7 @@ fn cargo() {
         "#]],
     );
     counted(
-        Format::Cargo,
+        CheckFormat::Cargo,
         &end(true),
         0,
         expect![[r#"
@@ -166,7 +167,7 @@ fn cargo() {
         )
     };
     counted(
-        Format::Cargo,
+        CheckFormat::Cargo,
         &tests(1),
         101,
         expect![[r#"
@@ -175,7 +176,7 @@ fn cargo() {
     "#]],
     );
     counted(
-        Format::Cargo,
+        CheckFormat::Cargo,
         &tests(0),
         0,
         expect![[r#"
@@ -183,7 +184,7 @@ fn cargo() {
     "#]],
     );
     counted(
-        Format::Cargo,
+        CheckFormat::Cargo,
         "error: no such command",
         101,
         expect![[r#"
@@ -196,7 +197,7 @@ fn cargo() {
 #[test]
 fn unittest() {
     counted(
-        Format::Unittest,
+        CheckFormat::Unittest,
         "..\n------\nRan 2 tests in 0.001s\n\nOK (skipped=1)\n",
         0,
         expect![[r#"
@@ -204,7 +205,7 @@ fn unittest() {
         "#]],
     );
     counted(
-        Format::Unittest,
+        CheckFormat::Unittest,
         "E\n======\nERROR: test_a (t.T.test_a)\n------\nTraceback (most recent call last):\n  File \"t.py\", line 3, in test_a\nFAIL: test_b (t.T.test_b)\nRan 5 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=2, expected failures=1)\n",
         1,
         expect![[r#"
@@ -214,7 +215,7 @@ fn unittest() {
         "#]],
     );
     counted(
-        Format::Unittest,
+        CheckFormat::Unittest,
         "FAILED (failures=9)\n",
         0,
         expect![[r#"
@@ -233,7 +234,7 @@ fn go() {
 {"Action":"fail","Package":"p"}
 {"Action":"fail","Package":"broken"}"#;
     counted(
-        Format::Go,
+        CheckFormat::Go,
         text,
         1,
         expect![[r#"

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rawko_host::Environment;
 use rawko_programs::checks::{
-    Check, CheckReport, Format, LanguageServers, installed_language_servers, run_all,
+    CheckFormat, CheckReport, LanguageServers, ProjectCheck, installed_language_servers, run_all,
 };
 
 /// Reports an `error` for every line with `bad` in it, a `warning` for every line with `odd`.
@@ -112,11 +112,11 @@ fn project() -> tempfile::TempDir {
     project
 }
 
-fn check(mode: &str, files: &[&str], timeout: Duration) -> Check {
-    Check {
+fn check(mode: &str, files: &[&str], timeout: Duration) -> ProjectCheck {
+    ProjectCheck {
         name: "types".into(),
         command: ["python3", "server.txt", mode].map(str::to_owned).to_vec(),
-        format: Format::Lsp { files: files.iter().map(|pattern| (*pattern).to_owned()).collect() },
+        format: CheckFormat::Lsp { files: files.iter().map(|pattern| (*pattern).to_owned()).collect() },
         timeout,
         cwd: PathBuf::from("."),
         report: None,
@@ -127,7 +127,7 @@ fn check(mode: &str, files: &[&str], timeout: Duration) -> Check {
     }
 }
 
-async fn pass(root: &Path, servers: &LanguageServers, check: &Check) -> CheckReport {
+async fn pass(root: &Path, servers: &LanguageServers, check: &ProjectCheck) -> CheckReport {
     let environment = Environment::of_process();
     run_all(std::slice::from_ref(check), root, &environment, &environment.confinement(root), servers).await
 }
@@ -200,7 +200,7 @@ async fn a_server_keeps_running_between_passes() {
 #[tokio::test]
 async fn advice_does_not_decide() {
     let project = project();
-    let advice = Check { decides: false, ..check("pull", &["**/*.py"], LONG) };
+    let advice = ProjectCheck { decides: false, ..check("pull", &["**/*.py"], LONG) };
     let report = pass(project.path(), &LanguageServers::default(), &advice).await;
     assert!(report.clean && !report.checks[0].ok, "{report:?}");
     assert_eq!((report.errors_total, report.checks[0].errors), (0, 1));

@@ -6,10 +6,10 @@ use std::fs;
 use std::time::Duration;
 
 use expect_test::expect;
-use rawko_chart::Source;
-use rawko_chart::render::{Style, report};
+use rawko_chart::SourceFile;
+use rawko_chart::render::{ReportStyle, report};
 use rawko_host::{Environment, Settings};
-use rawko_programs::checks::{Format, detect, of_settings};
+use rawko_programs::checks::{CheckFormat, detect, of_settings};
 
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn what_projects_look_like() {
 }
 
 fn settings(text: &str) -> Settings {
-    Settings::of_source(&Source::new("config.yaml", text), &Environment::default()).0
+    Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::default()).0
 }
 
 #[test]
@@ -86,8 +86,11 @@ fn checks_of_the_settings() {
     assert!(problems.is_empty());
     let checks = checks.unwrap();
     assert_eq!(checks[0].command, ["sh", "-c", "./lint --all"]);
-    assert_eq!((checks[0].timeout, &checks[0].format), (Duration::from_secs(60), &Format::Exit));
-    assert_eq!((checks[1].name.as_str(), &checks[1].format), ("pytest --junitxml={report}", &Format::Junit));
+    assert_eq!((checks[0].timeout, &checks[0].format), (Duration::from_secs(60), &CheckFormat::Exit));
+    assert_eq!(
+        (checks[1].name.as_str(), &checks[1].format),
+        ("pytest --junitxml={report}", &CheckFormat::Junit)
+    );
     assert_eq!(of_settings(&settings("phases: {validate: {}}\n")).0, None, "nothing said, so detected");
     assert_eq!(of_settings(&settings("phases: {validate: {checks: []}}\n")).0, Some(vec![]), "none wanted");
 }
@@ -176,5 +179,5 @@ fn checks_with_something_wrong() {
            |         ^ found text
 
     "#]]
-    .assert_eq(&report(&problems[0].1, &Source::new("config.yaml", text), Style::default()));
+    .assert_eq(&report(&problems[0].1, &SourceFile::new("config.yaml", text), ReportStyle::default()));
 }

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::{
-    Activity, Clock, Edition, Engine, Fork, HostError, HostFuture, Library, MigrationOrder, MigrationReport,
-    PersonAnswer, Progress, Reader, Receipt, Settled, SystemClock, made_up_id,
+    Activity, CallProgress, Clock, Edition, Engine, Fork, HostError, HostFuture, Library, MigrationOrder,
+    MigrationReport, PersonAnswer, Receipt, SettleReason, SnapshotReader, SystemClock, made_up_id,
 };
 use rawko_instance::{child_id, is_work};
-use rawko_store::{ChartHash, EffectKind, Wait};
+use rawko_store::{ChartHash, EffectKind, WaitReason};
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 
-use crate::client::{ClientError, Restate, Target};
+use crate::client::{HandlerTarget, Restate, RestateError};
 use crate::layout::{
-    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, Live, PersonAsk, Reply,
-    StartAsk, handler, hex,
+    AnswerAsk, CHART, CancelAsk, ChartSource, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, LiveState, PersonAsk,
+    RestateReply, StartAsk, handler, hex,
 };
 use crate::store::RestateStore;
 use crate::watcher::Watcher;
@@ -33,14 +33,14 @@ const BEHIND_MAX: usize = 4_096;
 
 /// The instances of a Restate server, as a user or a server sees them.
 pub struct RestateEngine {
-    inner: Arc<Inner>,
+    inner: Arc<EngineInner>,
     library: Library,
-    progress: broadcast::Sender<Progress>,
+    progress: broadcast::Sender<CallProgress>,
 }
 
-struct Inner {
+struct EngineInner {
     restate: Restate,
-    reader: Reader,
+    reader: SnapshotReader,
     changes: watch::Sender<u64>,
     /// Charts that this process has stored.
     put: Mutex<HashSet<ChartHash>>,
@@ -49,10 +49,10 @@ struct Inner {
 impl RestateEngine {
     /// Creates an engine. `library` holds the charts that can be started by name, and that take precedence over the
     /// workers' own when invoked. Must be called within a tokio runtime.
-    pub fn new(restate: Restate, library: Library) -> Result<Self, ClientError> {
-        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+    pub fn new(restate: Restate, library: Library) -> Result<Self, RestateError> {
+        let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate)?));
         let (changes, put) = (watch::Sender::new(0), Mutex::default());
-        let inner = Arc::new(Inner { restate, reader, changes, put });
+        let inner = Arc::new(EngineInner { restate, reader, changes, put });
         tokio::spawn(watch_store(Arc::downgrade(&inner)));
         Ok(Self { inner, library, progress: broadcast::Sender::new(1) })
     }
@@ -68,7 +68,7 @@ impl RestateEngine {
 
     /// Follows the live output of an instance and its descendants, which workers send while there is a receiver. Must be
     /// called within a tokio runtime.
-    pub fn watch_output(&self, instance: &str) -> broadcast::Receiver<Progress> {
+    pub fn watch_output(&self, instance: &str) -> broadcast::Receiver<CallProgress> {
         let (sender, receiver) = broadcast::channel(BEHIND_MAX);
         tokio::spawn(Watcher::new(self.inner.restate.ingress(), instance).run(sender));
         receiver
@@ -141,7 +141,7 @@ impl RestateEngine {
         brought
     }
 
-    async fn wait(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
+    async fn wait(&self, id: &str, patience: Duration) -> Result<SettleReason, HostError> {
         loop {
             let activity = self.activity(id).await?;
             if let Some(settled) = activity.settled(SystemClock.now_ms(), patience) {
@@ -159,10 +159,10 @@ fn invoked(edition: &Edition) -> Vec<String> {
     sources.filter_map(|src| ServiceName::member_of(&src, ServiceClass::Chart).map(str::to_owned)).collect()
 }
 
-impl Inner {
+impl EngineInner {
     async fn ask<A: Serialize + Sync>(&self, id: &str, handler: &str, ask: &A) -> Result<Receipt, HostError> {
-        let target = Target::object(INSTANCE, id, handler);
-        let reply: Reply = self.restate.ingress().call(&target, ask).await?;
+        let target = HandlerTarget::object(INSTANCE, id, handler);
+        let reply: RestateReply = self.restate.ingress().call(&target, ask).await?;
         self.changes.send_modify(|count| *count += 1);
         Ok(reply?)
     }
@@ -172,8 +172,8 @@ impl Inner {
         if self.put.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
             return Ok(());
         }
-        let text = ChartText::of(edition, SystemClock.now_ms());
-        let target = Target::object(CHART, &hex(&hash), handler::PUT);
+        let text = ChartSource::of(edition, SystemClock.now_ms());
+        let target = HandlerTarget::object(CHART, &hex(&hash), handler::PUT);
         self.restate.ingress().call::<_, ()>(&target, &text).await?;
         self.put.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
         Ok(())
@@ -181,12 +181,12 @@ impl Inner {
 
     /// Returns `None` if the instance does not exist.
     async fn activity(&self, id: &str) -> Result<Option<Activity>, HostError> {
-        let target = Target::object(INSTANCE, id, handler::LOOK);
-        let live: Option<Live> = self.restate.ingress().look(&target, &()).await?;
+        let target = HandlerTarget::object(INSTANCE, id, handler::LOOK);
+        let live: Option<LiveState> = self.restate.ingress().look(&target, &()).await?;
         let Some(live) = live else { return Ok(None) };
         let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
         let head = &live.row.head;
-        let paused = head.wait == Wait::Paused;
+        let paused = head.wait == WaitReason::Paused;
         let mut activity = Activity {
             status: head.status,
             busy: live.row.to_itself > 0 || (!paused && live.open.iter().any(|effect| running(effect.kind))),
@@ -204,7 +204,7 @@ impl Inner {
 }
 
 /// Notifies watchers of new records, for as long as the engine exists.
-async fn watch_store(engine: Weak<Inner>) {
+async fn watch_store(engine: Weak<EngineInner>) {
     let mut seen = None;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -285,11 +285,11 @@ impl Engine for RestateEngine {
         Box::pin(self.migrate_all(ids, order, by))
     }
 
-    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, Settled> {
+    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, SettleReason> {
         Box::pin(async move { self.wait(&id, patience).await })
     }
 
-    fn reader(&self) -> &Reader {
+    fn reader(&self) -> &SnapshotReader {
         &self.inner.reader
     }
 
@@ -302,15 +302,15 @@ impl Engine for RestateEngine {
     }
 
     /// Calls run in workers; [`RestateEngine::watch_output`] follows one instance.
-    fn progress(&self) -> broadcast::Receiver<Progress> {
+    fn progress(&self) -> broadcast::Receiver<CallProgress> {
         self.progress.subscribe()
     }
 }
 
-impl Inner {
+impl EngineInner {
     async fn row(&self, id: String) -> Result<rawko_store::InstanceRow, HostError> {
-        let target = Target::object(INSTANCE, &id, handler::LOOK);
-        let live: Option<Live> = self.restate.ingress().look(&target, &()).await?;
+        let target = HandlerTarget::object(INSTANCE, &id, handler::LOOK);
+        let live: Option<LiveState> = self.restate.ingress().look(&target, &()).await?;
         Ok(live.ok_or(HostError::NoInstance(id))?.row.into())
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 mod refusal;
 pub mod stream;
 
-pub use refusal::Refusal;
+pub use refusal::RestateRefusal;
 
 /// The virtual object of an instance; its key is the instance's id.
 pub const INSTANCE: &str = "RawkoInstance";
@@ -23,27 +23,27 @@ pub const WORK: &str = "RawkoWork";
 
 /// Handlers of [`INSTANCE`]. Exclusive handlers wait in the instance's queue; shared ones do not.
 pub mod handler {
-    /// [`super::StartAsk`] → [`super::Reply`].
+    /// [`super::StartAsk`] → [`super::RestateReply`].
     pub const START: &str = "start";
-    /// [`super::ForkAsk`] → [`super::Reply`]; called on the id of the new instance.
+    /// [`super::ForkAsk`] → [`super::RestateReply`]; called on the id of the new instance.
     pub const FORK: &str = "fork";
-    /// [`super::DeliverAsk`] → [`super::Reply`].
+    /// [`super::DeliverAsk`] → [`super::RestateReply`].
     pub const DELIVER: &str = "deliver";
-    /// [`super::CancelAsk`] → [`super::Reply`].
+    /// [`super::CancelAsk`] → [`super::RestateReply`].
     pub const CANCEL: &str = "cancel";
-    /// Nothing → [`super::Reply`].
+    /// Nothing → [`super::RestateReply`].
     pub const RETRY: &str = "retry";
-    /// [`super::ItemAsk`] → [`super::Reply`].
+    /// [`super::ItemAsk`] → [`super::RestateReply`].
     pub const RETRY_ITEM: &str = "retry_item";
-    /// [`super::PersonAsk`] → [`super::Reply`].
+    /// [`super::PersonAsk`] → [`super::RestateReply`].
     pub const PAUSE: &str = "pause";
-    /// [`super::PersonAsk`] → [`super::Reply`].
+    /// [`super::PersonAsk`] → [`super::RestateReply`].
     pub const RESUME: &str = "resume";
-    /// [`super::MigrateAsk`] → [`super::Reply`].
+    /// [`super::MigrateAsk`] → [`super::RestateReply`].
     pub const MIGRATE: &str = "migrate";
-    /// [`super::AnswerAsk`] → [`super::Reply`].
+    /// [`super::AnswerAsk`] → [`super::RestateReply`].
     pub const ANSWER: &str = "answer";
-    /// [`super::Post`]: an event from another instance, or from itself. One way.
+    /// [`super::PostedEvent`]: an event from another instance, or from itself. One way.
     pub const LETTER: &str = "letter";
     /// The first step of an instance, which its parent took. One way.
     pub const BEGIN: &str = "begin";
@@ -58,7 +58,7 @@ pub mod handler {
     /// Audit lines of a running call. Returns when they are stored.
     pub const NOTE: &str = "note";
 
-    /// Shared. Nothing → `Option<`[`super::Live`]`>`.
+    /// Shared. Nothing → `Option<`[`super::LiveState`]`>`.
     pub const LOOK: &str = "look";
     /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that exist, or only some of them if they are
     /// large.
@@ -66,9 +66,9 @@ pub mod handler {
     /// Shared. [`rawko_instance::EffectPlace`] → `bool`: true while the effect is still awaited.
     pub const OPEN: &str = "open";
 
-    /// Of [`super::CHART`]: [`super::ChartText`]. The same chart again changes nothing.
+    /// Of [`super::CHART`]: [`super::ChartSource`]. The same chart again changes nothing.
     pub const PUT: &str = "put";
-    /// Of [`super::CHART`], shared: nothing → `Option<`[`super::ChartText`]`>`.
+    /// Of [`super::CHART`], shared: nothing → `Option<`[`super::ChartSource`]`>`.
     pub const GET: &str = "get";
 
     /// Of [`super::WORK`]: runs one effect. One way.
@@ -77,13 +77,13 @@ pub mod handler {
 
 /// Keys of an instance's state, all values JSON.
 pub mod key {
-    /// [`super::Row`]: for lists. Written with every commit.
+    /// [`super::StoredRow`]: for lists. Written with every commit.
     pub const ROW: &str = "row";
-    /// [`super::Live`]: everything needed to continue. Written with every commit.
+    /// [`super::LiveState`]: everything needed to continue. Written with every commit.
     pub const LIVE: &str = "live";
     /// `Vec<`[`super::SnapshotMark`]`>`: the stored full snapshots, oldest first.
     pub const SNAPSHOTS: &str = "snapshots";
-    /// Of a chart: [`super::ChartText`].
+    /// Of a chart: [`super::ChartSource`].
     pub const TEXT: &str = "text";
 
     /// `rawko_store::Record`, numbered from 1 (which is its `seq`).
@@ -139,7 +139,7 @@ pub fn from_hex(text: &str) -> Option<[u8; 16]> {
 
 /// The state under [`key::ROW`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct StoredRow {
     /// Time of the last committed record, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
     /// [`instance_key`] of the id.
@@ -158,18 +158,18 @@ pub struct Row {
     pub to_itself: u64,
 }
 
-impl From<Row> for InstanceRow {
-    fn from(row: Row) -> Self {
-        let Row { key, new, head, step, updated_ms, .. } = row;
+impl From<StoredRow> for InstanceRow {
+    fn from(row: StoredRow) -> Self {
+        let StoredRow { key, new, head, step, updated_ms, .. } = row;
         InstanceRow { key, new, head, step, updated_ms }
     }
 }
 
 /// The state under [`key::LIVE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Live {
+pub struct LiveState {
     /// The same value as under [`key::ROW`].
-    pub row: Row,
+    pub row: StoredRow,
     /// The snapshot after the last step, packed.
     pub snapshot: String,
     /// Effects that are pending or running.
@@ -202,7 +202,7 @@ pub struct SnapshotMark {
 }
 
 /// The response to a request. Refusals travel as values, so that their type is kept.
-pub type Reply = Result<Receipt, Refusal>;
+pub type RestateReply = Result<Receipt, RestateRefusal>;
 
 /// Argument of [`handler::START`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -303,7 +303,7 @@ pub struct AnswerAsk {
 
 /// An event in flight to an instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Post {
+pub struct PostedEvent {
     /// The event as the recipient's step receives it.
     pub event: Event,
     /// The child whose result this is.
@@ -323,7 +323,7 @@ pub struct Post {
     pub key: Arc<str>,
 }
 
-impl Post {
+impl PostedEvent {
     /// Creates an event without a sender that waits for a response.
     pub fn of(event: Event) -> Self {
         Self {
@@ -355,7 +355,7 @@ pub struct BlobText {
 
 /// The source of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChartText {
+pub struct ChartSource {
     /// Id of the chart.
     pub id: String,
     /// Version of the chart.
@@ -368,7 +368,7 @@ pub struct ChartText {
     pub added_ms: i64,
 }
 
-impl ChartText {
+impl ChartSource {
     /// Returns the source of a loaded chart.
     pub fn of(edition: &Edition, added_ms: i64) -> Self {
         Self {

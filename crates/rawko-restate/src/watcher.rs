@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::{Clock, Progress, SystemClock};
+use rawko_host::{CallProgress, Clock, SystemClock};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use crate::client::{Ingress, Target};
+use crate::client::{HandlerTarget, Ingress};
 use crate::layout::stream::{CallOutput, KnownOutput, STREAM, WATCHED, WatchAsk, handler, stream_key};
 
 /// Time between two reads of the stream.
@@ -21,11 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Watcher {
     ingress: Ingress,
     stream: String,
-    known: Vec<Known>,
+    known: Vec<ForwardedCall>,
 }
 
 /// The part of a call that was passed on.
-struct Known {
+struct ForwardedCall {
     output: KnownOutput,
     /// The call without text, for its end.
     head: CallOutput,
@@ -39,16 +39,16 @@ impl Watcher {
     }
 
     /// Runs while there is a receiver. Without a server or a worker there is nothing to pass on.
-    pub(crate) async fn run(mut self, sender: broadcast::Sender<Progress>) {
+    pub(crate) async fn run(mut self, sender: broadcast::Sender<CallProgress>) {
         let mut leased: Option<Instant> = None;
         while sender.receiver_count() > 0 {
             if leased.is_none_or(|at| at.elapsed() >= BETWEEN_LEASES) {
                 let ask = WatchAsk { stream: self.stream.clone(), now_ms: SystemClock.now_ms() };
-                let target = Target::object(STREAM, WATCHED, handler::WATCH);
+                let target = HandlerTarget::object(STREAM, WATCHED, handler::WATCH);
                 let _ = self.ingress.look::<_, ()>(&target, &ask).await;
                 leased = Some(Instant::now());
             }
-            let target = Target::object(STREAM, &self.stream, handler::READ);
+            let target = HandlerTarget::object(STREAM, &self.stream, handler::READ);
             let known: Vec<&KnownOutput> = self.known.iter().map(|known| &known.output).collect();
             if let Ok(outputs) = self.ingress.look::<_, Vec<CallOutput>>(&target, &known).await {
                 self.take(outputs).into_iter().for_each(|told| drop(sender.send(told)));
@@ -58,9 +58,9 @@ impl Watcher {
     }
 
     /// Returns the news in the outputs of all running calls.
-    fn take(&mut self, outputs: Vec<CallOutput>) -> Vec<Progress> {
+    fn take(&mut self, outputs: Vec<CallOutput>) -> Vec<CallProgress> {
         let mut told = Vec::new();
-        let is_over = |known: &Known| outputs.iter().all(|output| output.run != known.output.run);
+        let is_over = |known: &ForwardedCall| outputs.iter().all(|output| output.run != known.output.run);
         for over in self.known.extract_if(.., |known| is_over(known)) {
             told.push(over.head.progress(Value::map([("type", Value::str("message_done"))])));
         }
@@ -75,7 +75,7 @@ impl Watcher {
                 told.push(output.progress(Value::map(data)));
             }
             let bytes = output.from + output.text.len();
-            let known = Known {
+            let known = ForwardedCall {
                 output: KnownOutput { run: output.run.clone(), bytes },
                 head: CallOutput { text: String::new(), ..output },
             };

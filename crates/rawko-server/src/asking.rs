@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use rawko_turns::{Channel, Effect, Event, Message, Refusal, TurnOptions};
+use rawko_turns::{Channel, ChannelEffect, ChannelEvent, ChannelMessage, ChannelRefusal, TurnOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::channels::Entry;
+use crate::channels::LogEntry;
 use crate::error::ChannelError;
-use crate::serving::Serving;
+use crate::serving::ServingChannels;
 
 /// Limit on messages per response.
 const MESSAGES_MAX: usize = 1_000;
@@ -39,7 +39,7 @@ pub enum ChannelRequest {
         /// Channel name.
         name: String,
         /// Event to apply.
-        event: Event,
+        event: ChannelEvent,
     },
     /// Assigns agents to a channel.
     Assign {
@@ -93,11 +93,11 @@ pub enum ChannelAnswer {
     /// State of one channel.
     Channel(Box<Channel>),
     /// Consequences of an applied event.
-    Effects(Vec<Effect>),
+    Effects(Vec<ChannelEffect>),
     /// Messages in order.
-    Messages(Vec<Message>),
+    Messages(Vec<ChannelMessage>),
     /// Log of a channel, oldest entry first.
-    Log(Vec<Entry>),
+    Log(Vec<LogEntry>),
     /// Changes since the reader's position.
     News {
         /// Current state.
@@ -105,13 +105,13 @@ pub enum ChannelAnswer {
         /// Version to pass with the next request.
         version: u64,
         /// New messages.
-        messages: Vec<Message>,
+        messages: Vec<ChannelMessage>,
     },
     /// The request succeeded without data.
     Done,
 }
 
-impl Serving {
+impl ServingChannels {
     /// Executes a request.
     pub async fn execute(&self, request: ChannelRequest) -> Result<ChannelAnswer, ChannelError> {
         let channels = self.channels();
@@ -136,9 +136,9 @@ impl Serving {
             ChannelRequest::Apply { name, event } => {
                 match channels.apply(&name, event).await {
                     // The message was already accepted.
-                    Err(ChannelError::Refused(Refusal::Duplicate { .. } | Refusal::AlreadyHeld)) => {
-                        Ok(ChannelAnswer::Effects(Vec::new()))
-                    }
+                    Err(ChannelError::Refused(
+                        ChannelRefusal::Duplicate { .. } | ChannelRefusal::AlreadyHeld,
+                    )) => Ok(ChannelAnswer::Effects(Vec::new())),
                     outcome => outcome.map(ChannelAnswer::Effects),
                 }
             }

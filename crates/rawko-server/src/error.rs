@@ -1,7 +1,7 @@
 //! Errors of channel operations.
 
 use rawko_host::HostError;
-use rawko_turns::Refusal;
+use rawko_turns::ChannelRefusal;
 
 /// A failed operation on a channel.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum ChannelError {
     BadName(String),
     /// The channel refused the event.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] ChannelRefusal),
     /// The host could not read or commit.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -18,21 +18,21 @@ mod serving;
 mod settings;
 mod tokens;
 
-pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
+pub use agents::{ProjectAgents, TakenTurn, TurnOutcome, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{
-    ChannelSnapshot, Channels, EndedRound, Entry, LogSink, RoundJudge, Warning, channel_instance,
+    ChannelSnapshot, Channels, EndedRound, LogEntry, LogSink, RoundJudge, Warning, channel_instance,
     member_instance,
 };
 pub use error::ChannelError;
 #[cfg(feature = "http")]
 pub use http::{
     AgentHealth, AgentInfo, App, AppOptions, ChangedFile, Changes, ChangesRequest, ChartCoverage, ChartFile,
-    ChartOrigin, ChartTests, CheckpointInfo, ContinueRequest, DoctorCheck, HealthState, Inviter,
-    MessageFormat, NewAttachment, NewLimits, NewScenario, NewTask, NoProject, NotifyOptions, Patience,
-    Problem, ProblemCode, Project, RaiseRequest, Rate, Receiver, SaveChart, ScenarioResult, ServedTriggers,
-    Server, ServerSettings, SettingsText, TriggerRunner, UndoRequest, Undone, Working, openapi_document,
-    serve_metrics,
+    ChartOrigin, ChartTests, CheckpointInfo, ContinueRequest, DoctorCheck, ErrorResponse, HealthState,
+    HttpServer, HttpTimeouts, LinkIssuer, MessageFormat, NewAttachment, NewLimits, NewScenario, NewTask,
+    NoProject, NotifyOptions, ProblemCode, ProjectService, RaiseRequest, Rate, Receiver, SaveChart,
+    ScenarioResult, ServedTriggers, ServerSettings, SettingsText, TriggerRunner, UndoRequest, Undone,
+    Working, openapi_document, serve_metrics,
 };
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, serve_mcp, serve_mcp_stdio};
@@ -42,6 +42,6 @@ pub use protocol::{ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent,
 pub use role::Role;
 #[cfg(feature = "http")]
 pub use services::{FromProcess, SERVICE_PROTOCOL, ServiceOffer, ToProcess, service_json_schema};
-pub use serving::{ServeOptions, Serving};
+pub use serving::{ServeOptions, ServingChannels};
 pub use settings::TurnSettings;
-pub use tokens::Tokens;
+pub use tokens::ServerTokens;

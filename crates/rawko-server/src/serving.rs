@@ -1,27 +1,27 @@
-//! `Serving`: running channels. Opens those in the store, creates those in the settings, and starts the server's own
+//! `ServingChannels`: running channels. Opens those in the store, creates those in the settings, and starts the server's own
 //! agents.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_host::{Clock, Host};
-use rawko_turns::{AgentId, Event, OptionLayers, Scope, TurnOptions};
+use rawko_turns::{AgentId, ChannelEvent, OptionLayers, OptionScope, TurnOptions};
 use tokio::task::JoinHandle;
 
 #[cfg(feature = "http")]
 use crate::agents::Gatekeeper;
-use crate::agents::{AgentCommand, AgentConnections, TurnTaker, spawn_process, spawn_taker};
+use crate::agents::{AgentConnections, ProcessCommand, TurnTaker, spawn_process, spawn_taker};
 use crate::channels::{Channels, LogSink, RoundJudge};
 use crate::error::ChannelError;
 use crate::settings::{AgentSettings, TurnSettings};
-use crate::tokens::Tokens;
+use crate::tokens::ServerTokens;
 
 /// Options of serving channels.
 pub struct ServeOptions {
     /// Channels and turn options of the settings.
     pub settings: TurnSettings,
     /// Tokens for external agents; empty if none are required.
-    pub tokens: Tokens,
+    pub tokens: ServerTokens,
     /// Implementations of agents in this process.
     pub takers: Vec<Arc<dyn TurnTaker>>,
     /// Source of the current time.
@@ -34,18 +34,18 @@ pub struct ServeOptions {
     pub own_agents: bool,
 }
 
-/// Running channels, until [`Serving::close`].
-pub struct Serving {
+/// Running channels, until [`ServingChannels::close`].
+pub struct ServingChannels {
     channels: Channels,
     connections: AgentConnections,
     settings: TurnSettings,
-    commands: BTreeMap<AgentId, AgentCommand>,
+    commands: BTreeMap<AgentId, ProcessCommand>,
     agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
 }
 
-impl Serving {
+impl ServingChannels {
     /// Starts and continues the host's channels.
-    pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
+    pub async fn start(host: Host, options: ServeOptions) -> Result<ServingChannels, ChannelError> {
         let ServeOptions { settings, tokens, takers, clock, judge, log, own_agents } = options;
         let channels = Channels::with_judge(host, clock, log, judge)?;
         if own_agents {
@@ -56,7 +56,7 @@ impl Serving {
         let command =
             |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
         let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();
-        let serving = Serving { channels, connections, settings, commands, agents: Mutex::default() };
+        let serving = ServingChannels { channels, connections, settings, commands, agents: Mutex::default() };
         if own_agents {
             serving.bring_about().await?;
             serving.start_agents(takers);
@@ -157,20 +157,20 @@ impl Serving {
     async fn update_options(&self, name: &str, settings: &TurnSettings) -> Result<(), ChannelError> {
         let (wanted, glance) = (settings.layers(name), self.channels.look(name).await?);
         let known = &glance.channel.options;
-        let mut changes: Vec<(Scope, TurnOptions)> = Vec::new();
+        let mut changes: Vec<(OptionScope, TurnOptions)> = Vec::new();
         if wanted.project != known.project {
-            changes.push((Scope::Project, wanted.project));
+            changes.push((OptionScope::Project, wanted.project));
         }
         if settings.channels.contains_key(name) && wanted.channel != known.channel {
-            changes.push((Scope::Channel, wanted.channel));
+            changes.push((OptionScope::Channel, wanted.channel));
         }
         for (agent, options) in wanted.project_agents {
             if known.project_agents.get(&agent) != Some(&options) {
-                changes.push((Scope::ProjectAgent(agent), options));
+                changes.push((OptionScope::ProjectAgent(agent), options));
             }
         }
         for (scope, options) in changes {
-            self.channels.apply(name, Event::OptionsSet { scope, options }).await?;
+            self.channels.apply(name, ChannelEvent::OptionsSet { scope, options }).await?;
         }
         Ok(())
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rawko_arbiter::loop_control::LoopSettings;
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding};
+use rawko_chart::{DocumentData, DocumentEntry, Finding, SpannedValue};
 use rawko_host::{Settings, SettingsReader};
 use rawko_turns::{AgentId, OptionLayers, TurnOptions, is_name};
 
-use crate::agents::AgentCommand;
+use crate::agents::ProcessCommand;
 
 /// Turn options, allowed in the section, in a channel and in an agent.
 const OPTIONS: [&str; 16] = [
@@ -45,7 +45,7 @@ pub struct TurnSettings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AgentSettings {
     pub(crate) options: TurnOptions,
-    pub(crate) command: Option<AgentCommand>,
+    pub(crate) command: Option<ProcessCommand>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -127,7 +127,7 @@ fn guard_defaults() -> TurnOptions {
     }
 }
 
-fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> TurnSettings {
+fn section_of(reader: &mut SettingsReader<'_>, at: &SpannedValue, root: &Path) -> TurnSettings {
     let mut said = TurnSettings::default();
     let keys = [OPTIONS.as_slice(), &["agents", "channels", "heartbeatSeconds"]].concat();
     for entry in reader.record(at, "`turns`", &keys) {
@@ -155,7 +155,7 @@ fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Tu
 }
 
 /// Returns the entries of a map whose keys are names of channels or agents.
-fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d Document, what: &str) -> Vec<&'d DocumentEntry> {
+fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d SpannedValue, what: &str) -> Vec<&'d DocumentEntry> {
     let entries = reader.entries(at, what);
     let fits = |entry: &&DocumentEntry| {
         let fits = is_name(&entry.key);
@@ -197,7 +197,7 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                         "write the program and its arguments",
                     );
                 } else {
-                    said.command = Some(AgentCommand {
+                    said.command = Some(ProcessCommand {
                         program,
                         folder: root.to_owned(),
                         env: BTreeMap::new(),
@@ -240,7 +240,7 @@ fn channel_of(reader: &mut SettingsReader<'_>, channel: &DocumentEntry) -> Chann
 }
 
 /// Reads a list of names, or a map of names to options.
-fn members_of(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Vec<(AgentId, TurnOptions)> {
+fn members_of(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Vec<(AgentId, TurnOptions)> {
     if at.items().is_some() {
         let all = reader.texts(at, what);
         return all.into_iter().map(|(name, _)| (name.into(), TurnOptions::default())).collect();

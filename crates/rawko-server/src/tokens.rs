@@ -1,4 +1,4 @@
-//! `Tokens`: the credentials of callers. Stored as hashes, and compared in constant time.
+//! `ServerTokens`: the credentials of callers. Stored as hashes, and compared in constant time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::role::Role;
 
 /// The tokens of a server. Without any, all clients are trusted. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Tokens {
+pub struct ServerTokens {
     all: Arc<Vec<Token>>,
 }
 
@@ -23,10 +23,10 @@ pub(crate) struct Token {
     pub(crate) request_key: [u8; 32],
 }
 
-impl Tokens {
+impl ServerTokens {
     /// Adds a token. If two have the same text, the first wins.
     #[must_use]
-    pub fn with(self, name: &str, role: Role, secret: &str) -> Tokens {
+    pub fn with(self, name: &str, role: Role, secret: &str) -> ServerTokens {
         let mut all =
             Arc::try_unwrap(self.all).unwrap_or_else(|shared| shared.iter().map(Token::copy).collect());
         all.push(Token {
@@ -36,7 +36,7 @@ impl Tokens {
             visit_key: blake3::derive_key("rawko 2026 visits of the page", secret.as_bytes()),
             request_key: blake3::derive_key("rawko 2026 links to requests", secret.as_bytes()),
         });
-        Tokens { all: Arc::new(all) }
+        ServerTokens { all: Arc::new(all) }
     }
 
     /// Returns true if no token is required.
@@ -99,7 +99,7 @@ impl Token {
 }
 
 /// Prints only the number of tokens.
-impl fmt::Debug for Tokens {
+impl fmt::Debug for ServerTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tokens", self.all.len())
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_token_is_found_by_all_of_its_text() {
-        let tokens = Tokens::default()
+        let tokens = ServerTokens::default()
             .with("reader", Role::Read, "look-1")
             .with("ci", Role::Operate, "work-2")
             .with("again", Role::Admin, "work-2");
@@ -124,7 +124,7 @@ mod tests {
         assert!(!tokens.let_in_agent(Some("look-1")) && !tokens.let_in_agent(None));
         assert!(tokens.let_in_agent(Some("work-2")));
         assert!(tokens.clone().with("bot", Role::Agent, "talk-3").let_in_agent(Some("talk-3")));
-        assert!(Tokens::default().let_in_agent(None));
+        assert!(ServerTokens::default().let_in_agent(None));
         assert_eq!(format!("{tokens:?}"), "3 tokens");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_process::{Confinement, Egress, Sandbox};
 
 use crate::Environment;
@@ -17,7 +17,7 @@ impl Environment {
 
     /// Returns the bounds that the sections `tools` describe, the nearest to the project first. Each only narrows those
     /// outside of it. Mistakes are reported where the sections are read in full; an unknown mode is the strictest here.
-    pub fn confinement_of(&self, root: impl Into<PathBuf>, tools: &[&Document]) -> Confinement {
+    pub fn confinement_of(&self, root: impl Into<PathBuf>, tools: &[&SpannedValue]) -> Confinement {
         let mut confinement = self.confinement(root);
         for (at, inner) in tools.iter().enumerate().rev() {
             let outer = &tools[at + 1..];
@@ -65,20 +65,20 @@ impl Environment {
     }
 }
 
-fn list<'d>(at: &'d Document, key: &str) -> Vec<&'d str> {
-    at.get(key).and_then(Document::items).into_iter().flatten().filter_map(Document::text).collect()
+fn list<'d>(at: &'d SpannedValue, key: &str) -> Vec<&'d str> {
+    at.get(key).and_then(SpannedValue::items).into_iter().flatten().filter_map(SpannedValue::text).collect()
 }
 
 /// Returns true if a section `tools` requires a sandbox.
-pub fn requires_sandbox(tools: &Document) -> bool {
+pub fn requires_sandbox(tools: &SpannedValue) -> bool {
     sandbox_of(tools) == Some(Sandbox::Require)
 }
 
-fn find<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
+fn find<'d>(document: &'d SpannedValue, keys: &[&str]) -> Option<&'d SpannedValue> {
     keys.iter().try_fold(document, |document, key| document.get(key))
 }
 
-fn sandbox_of(tools: &Document) -> Option<Sandbox> {
+fn sandbox_of(tools: &SpannedValue) -> Option<Sandbox> {
     Some(match find(tools, &["bash", "sandbox"])?.to_json() {
         serde_json::Value::String(mode) if mode == "auto" => Sandbox::Auto,
         serde_json::Value::String(mode) if mode == "off" => Sandbox::Off,
@@ -95,7 +95,7 @@ fn narrow<T: PartialEq>(all: &mut Vec<T>, mut own: Vec<T>, is_set_outside: bool)
     *all = own;
 }
 
-fn egress(network: &Document) -> Option<Egress> {
+fn egress(network: &SpannedValue) -> Option<Egress> {
     let own = |key: &str| list(network, key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (hosts, private) = (own("hosts"), own("private"));
     let is_any = !hosts.is_empty() || !private.is_empty();
@@ -106,8 +106,8 @@ fn egress(network: &Document) -> Option<Egress> {
 mod tests {
     use super::*;
 
-    fn tools(yaml: &str) -> Document {
-        Document::read(yaml).unwrap()
+    fn tools(yaml: &str) -> SpannedValue {
+        SpannedValue::read(yaml).unwrap()
     }
 
     /// The project's file against the person's: only what both allow.

@@ -5,10 +5,10 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use rawko_chart::Document;
+//! use rawko_chart::SpannedValue;
 //! use rawko_settings::{Environment, SettingsReader};
 //!
-//! let settings = Document::read("timeout: 30s\nretries: many").unwrap();
+//! let settings = SpannedValue::read("timeout: 30s\nretries: many").unwrap();
 //! let mut reader = SettingsReader::new(Environment::none());
 //! let timeout = reader.duration(settings.get("timeout").unwrap(), "`timeout`");
 //! assert_eq!(timeout, Some(Duration::from_secs(30)));
@@ -28,7 +28,7 @@ mod state;
 
 pub use confinement::requires_sandbox;
 pub use environment::{Environment, TOKEN_VARIABLE, is_variable_name};
-pub use reader::{Reader as SettingsReader, SIZE_HELP, quoted};
+pub use reader::{SIZE_HELP, SettingsReader, quoted};
 pub use redactor::Redactor;
 pub use section::{Section, SectionSource};
 pub use size::parse_size;

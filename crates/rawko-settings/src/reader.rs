@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{INVALID_VALUE, UNKNOWN_KEY, WRONG_TYPE};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, FindingCode, Span, nearest};
+use rawko_chart::{DocumentData, DocumentEntry, Finding, FindingCode, Span, SpannedValue, nearest};
 use rawko_core::duration::parse_ms;
 
 use crate::Environment;
@@ -15,13 +15,13 @@ const FINDINGS_MAX: usize = 1000;
 
 /// Reads values and reports a finding for each invalid one. Public, so that readers of other sections of a settings file,
 /// or of an agent's file, use the same messages.
-pub struct Reader<'e> {
+pub struct SettingsReader<'e> {
     /// Findings in the order in which they were reported, at most 1,000.
     pub findings: Vec<Finding>,
     environment: &'e Environment,
 }
 
-impl<'e> Reader<'e> {
+impl<'e> SettingsReader<'e> {
     /// Creates a reader without findings.
     pub fn new(environment: &'e Environment) -> Self {
         Self { findings: Vec::new(), environment }
@@ -51,7 +51,7 @@ impl<'e> Reader<'e> {
     }
 
     /// The entries of a map. Nothing at all is an empty one: a section whose lines are all commented out.
-    pub fn entries<'d>(&mut self, at: &'d Document, what: &str) -> &'d [DocumentEntry] {
+    pub fn entries<'d>(&mut self, at: &'d SpannedValue, what: &str) -> &'d [DocumentEntry] {
         if at.data == DocumentData::Null {
             return &[];
         }
@@ -63,7 +63,7 @@ impl<'e> Reader<'e> {
     }
 
     /// The entries of a map that has only certain keys. Unknown ones are reported and left out.
-    pub fn record<'d>(&mut self, at: &'d Document, what: &str, keys: &[&str]) -> Vec<&'d DocumentEntry> {
+    pub fn record<'d>(&mut self, at: &'d SpannedValue, what: &str, keys: &[&str]) -> Vec<&'d DocumentEntry> {
         let entries = self.entries(at, what);
         entries.iter().filter(|entry| self.knows(entry, what, keys)).collect()
     }
@@ -83,7 +83,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads a string. Reports anything else, including unquoted numbers, as a wrong type.
-    pub fn text<'d>(&mut self, at: &'d Document, what: &str) -> Option<&'d str> {
+    pub fn text<'d>(&mut self, at: &'d SpannedValue, what: &str) -> Option<&'d str> {
         let text = at.text();
         if text.is_none() {
             self.wrong_type(at, what, "text");
@@ -92,7 +92,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads text, or an unquoted number or boolean.
-    pub fn scalar(&mut self, at: &Document, what: &str) -> Option<String> {
+    pub fn scalar(&mut self, at: &SpannedValue, what: &str) -> Option<String> {
         match &at.data {
             DocumentData::Str(text) => Some(text.clone()),
             DocumentData::Int(number) => Some(number.to_string()),
@@ -106,7 +106,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads a model, or a list of models of which later ones are used if earlier ones are unavailable: `a, b`.
-    pub fn models(&mut self, at: &Document, what: &str) -> Option<String> {
+    pub fn models(&mut self, at: &SpannedValue, what: &str) -> Option<String> {
         if at.items().is_none() {
             return self.text(at, what).map(str::to_owned);
         }
@@ -119,7 +119,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads a list of strings with their spans; null is an empty list. Reports and skips other items.
-    pub fn texts<'d>(&mut self, at: &'d Document, what: &str) -> Vec<(&'d str, Span)> {
+    pub fn texts<'d>(&mut self, at: &'d SpannedValue, what: &str) -> Vec<(&'d str, Span)> {
         if at.data == DocumentData::Null {
             return Vec::new();
         }
@@ -127,12 +127,13 @@ impl<'e> Reader<'e> {
         if items.is_none() {
             self.wrong_type(at, what, "a list");
         }
-        let item = |item: &'d Document| Some((self.text(item, &format!("an item of {what}"))?, item.span));
+        let item =
+            |item: &'d SpannedValue| Some((self.text(item, &format!("an item of {what}"))?, item.span));
         items.unwrap_or_default().iter().filter_map(item).collect()
     }
 
     /// Reads `true` or `false`.
-    pub fn flag(&mut self, at: &Document, what: &str) -> Option<bool> {
+    pub fn flag(&mut self, at: &SpannedValue, what: &str) -> Option<bool> {
         let DocumentData::Bool(flag) = at.data else {
             self.wrong_type(at, what, "true or false");
             return None;
@@ -141,7 +142,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads an integer of at least `least`; reports a smaller one as invalid.
-    pub fn whole(&mut self, at: &Document, what: &str, least: u64) -> Option<u64> {
+    pub fn whole(&mut self, at: &SpannedValue, what: &str, least: u64) -> Option<u64> {
         let DocumentData::Int(number) = at.data else {
             self.wrong_type(at, what, "a whole number");
             return None;
@@ -154,7 +155,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads a duration such as `30s`, or a number of milliseconds; 0 is invalid.
-    pub fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
+    pub fn duration(&mut self, at: &SpannedValue, what: &str) -> Option<Duration> {
         let text = self.scalar(at, what)?;
         match parse_ms(&text) {
             Ok(0) => {
@@ -167,7 +168,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reads a size such as `500MB` as a number of bytes; 0 is invalid.
-    pub fn size(&mut self, at: &Document, what: &str) -> Option<u64> {
+    pub fn size(&mut self, at: &SpannedValue, what: &str) -> Option<u64> {
         let text = self.scalar(at, what)?;
         let size = parse_size(&text).filter(|bytes| *bytes > 0);
         if size.is_none() {
@@ -177,7 +178,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Reports that `what` must be `expected`, with the actual type of the value.
-    pub fn wrong_type(&mut self, at: &Document, what: &str, expected: &str) {
+    pub fn wrong_type(&mut self, at: &SpannedValue, what: &str, expected: &str) {
         let message = format!("{what} must be {expected}");
         self.report(WRONG_TYPE.at(at.span, message).label(format!("found {}", at.kind_words())));
     }

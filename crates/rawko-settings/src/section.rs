@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 
 use crate::Environment;
 
@@ -14,7 +14,7 @@ pub struct Section {
     /// The file that contains it, as messages name it.
     pub file: Arc<str>,
     /// The value below the key, with spans into the file.
-    pub document: Document,
+    pub document: SpannedValue,
 }
 
 /// Settings that contain sections. Implemented by the host's settings.

@@ -1,4 +1,4 @@
-//! `Choice`: which events would do something now. Found by trying each on a copy, so that it is never a guess.
+//! `EventChoice`: which events would do something now. Found by trying each on a copy, so that it is never a guess.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::Simulation;
 
 /// An event some active state waits for, and what it would do (sent without data).
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct EventChoice {
     /// Event name.
     pub event: Arc<str>,
     /// True if a transition would be taken.
@@ -19,7 +19,7 @@ pub struct Choice {
 
 impl Simulation {
     /// The events that have at least one candidate transition in the current configuration.
-    pub fn choices(&self) -> Vec<Choice> {
+    pub fn choices(&self) -> Vec<EventChoice> {
         let Some(snapshot) = self.snapshot() else { return Vec::new() };
         let facts = self.facts();
         let (chart, now) = (self.chart(), Now::new(self.now_ms(), self.world()).of(&facts));
@@ -32,7 +32,7 @@ impl Simulation {
             let has_candidate =
                 step.trace.entries.iter().any(|entry| matches!(entry, TraceEntry::Candidate { .. }));
             if has_candidate {
-                found.push(Choice { event: name.into(), would_act: step.handled, trace: step.trace });
+                found.push(EventChoice { event: name.into(), would_act: step.handled, trace: step.trace });
             }
         }
         found

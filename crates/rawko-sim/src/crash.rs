@@ -33,7 +33,7 @@ impl CrashMoment {
 pub struct CommitPoint {
     /// 0 for the start; counts over all instances.
     pub number: u64,
-    /// [`Line::step`](crate::Line::step) of the line it belongs to.
+    /// [`Line::step`](crate::ReportLine::step) of the line it belongs to.
     pub line: u64,
 }
 

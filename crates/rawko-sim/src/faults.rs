@@ -61,7 +61,7 @@ impl InjectedFaultKind {
 pub struct CallPoint {
     /// Counts over all instances, from 0.
     pub number: u64,
-    /// [`Line::step`](crate::Line::step) of the line it belongs to.
+    /// [`Line::step`](crate::ReportLine::step) of the line it belongs to.
     pub line: u64,
     /// 0 is the simulated instance.
     pub instance: usize,

@@ -4,12 +4,12 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use rawko_chart::{Registry, Source, load};
+//! use rawko_chart::{Registry, SourceFile, load};
 //! use rawko_core::{Value, World};
 //! use rawko_sim::{Simulation, Stimulus, Stubs};
 //!
 //! let text = "{id: light, initial: off, states: {off: {on: {PRESSED: on}}, on: {after: {1h: off}}}}";
-//! let chart = load(&Source::new("light.yaml", text), &Registry::default()).chart.ok_or("not a chart")?;
+//! let chart = load(&SourceFile::new("light.yaml", text), &Registry::default()).chart.ok_or("not a chart")?;
 //! let mut simulation =
 //!     Simulation::new(Arc::new(chart), Vec::new(), Stubs::default(), World::default(), Value::Null);
 //! assert_eq!(simulation.start().configuration, ["off"]);
@@ -41,10 +41,10 @@ mod stimulus;
 mod stubs;
 
 pub use agents::{AgentsError, agents_from_json};
-pub use choices::Choice;
+pub use choices::EventChoice;
 pub use crash::{CommitPoint, Crash, CrashMoment};
 pub use faults::{CallPoint, InjectedFault, InjectedFaultKind};
-pub use line::{Emitted, ErrorKind, Invoked, Line, Sent, TracedStep};
+pub use line::{EmitLine, ErrorKind, InvokeLine, ReportLine, SendLine, TracedStep};
 pub use options::SimulationOptions;
 pub use simulation::Simulation;
 pub use stimulus::{Stimulus, StimulusError};

@@ -1,4 +1,4 @@
-//! `Line`: what one stimulus did, in the shape that `rawko simulate --json` prints. Other tools read it: the keys and
+//! `ReportLine`: what one stimulus did, in the shape that `rawko simulate --json` prints. Other tools read it: the keys and
 //! their order are a promise.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// One line of a simulation.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Line {
+pub struct ReportLine {
     /// Number of the stimulus; 0 is the start.
     pub step: u64,
     /// The stimulus as written; null for the start.
@@ -23,11 +23,11 @@ pub struct Line {
     /// Messages of `log` actions.
     pub log: Vec<String>,
     /// Events of `emit` actions.
-    pub emitted: Vec<Emitted>,
+    pub emitted: Vec<EmitLine>,
     /// Events of `send` actions.
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SendLine>,
     /// Calls that started.
-    pub invoked: Vec<Invoked>,
+    pub invoked: Vec<InvokeLine>,
     /// Output of a completed instance; null before.
     pub output: Value,
     /// Items of an `each` that were stopped; left out if there are none.
@@ -77,7 +77,7 @@ impl From<FailureKind> for ErrorKind {
     }
 }
 
-impl Line {
+impl ReportLine {
     /// The line as `rawko simulate --json` prints it.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -103,7 +103,7 @@ impl Line {
 
 /// An event that the instance emitted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Emitted {
+pub struct EmitLine {
     /// Event name.
     #[serde(rename = "type")]
     pub name: String,
@@ -113,7 +113,7 @@ pub struct Emitted {
 
 /// An event that the instance sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sent {
+pub struct SendLine {
     /// Target in the author's syntax.
     pub target: String,
     /// Event name.
@@ -125,7 +125,7 @@ pub struct Sent {
 
 /// An invoke, or (without an id) a handler called by an action of type `invoke`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Invoked {
+pub struct InvokeLine {
     /// Invoke id; `None` for a handler call.
     pub id: Option<String>,
     /// Evaluated `src`, or the handler's name.

@@ -8,18 +8,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
-use rawko_instance::{Category, EffectNote, EffectResult, Instance, Request, ServiceError};
+use rawko_instance::{Category, EffectNote, EffectResult, Instance, ServiceError, ServiceRequest};
 use rawko_store::{EffectKind, InstanceKey};
 
 use crate::answers::StimulusAnswers;
 use crate::crash::CrashOnce;
-use crate::driver::{CallAnswer, CallRequest, Chaos, Services, Setup};
+use crate::driver::{CallAnswer, CallRequest, Chaos, SimServices, SimSetup};
 use crate::faults::{CHILD, EXPIRING_PERSON, LATE_MS, STUBBED, UNSTUBBED};
 use crate::stubs::StubAnswer;
 use crate::{CallPoint, CommitPoint, InjectedFault, InjectedFaultKind, SimulationOptions, Stubs};
 
 pub(crate) struct StubServices {
-    setup: Setup,
+    setup: SimSetup,
     stubs: Stubs,
     options: SimulationOptions,
     answers: StimulusAnswers,
@@ -29,18 +29,18 @@ pub(crate) struct StubServices {
     pub(crate) commits: Vec<CommitPoint>,
     counted: Rc<Cell<u64>>,
     /// Plans of attempts, made when their invocations were planned.
-    planned: BTreeMap<Attempt, Plan>,
+    planned: BTreeMap<StubAttempt, StubPlan>,
     /// When an attempt was first made: made again after a crash, it is answered when it would have been.
-    began: BTreeMap<Attempt, i64>,
+    began: BTreeMap<StubAttempt, i64>,
 }
 
 /// The instance, the invocation and the number of the attempt.
-type Attempt = (InstanceKey, u64, u32);
-type Plan = (Option<StubAnswer>, Option<InjectedFaultKind>);
+type StubAttempt = (InstanceKey, u64, u32);
+type StubPlan = (Option<StubAnswer>, Option<InjectedFaultKind>);
 
 impl StubServices {
     pub(crate) fn new(
-        setup: Setup,
+        setup: SimSetup,
         stubs: Stubs,
         options: SimulationOptions,
         answers: StimulusAnswers,
@@ -111,7 +111,7 @@ impl StubServices {
     }
 }
 
-impl Services for StubServices {
+impl SimServices for StubServices {
     fn plan(&mut self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
         let attempt = (instance.key(), invoke.invocation, invoke.attempt);
         if !self.planned.contains_key(&attempt) {
@@ -132,7 +132,7 @@ impl Services for StubServices {
     }
 
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
-        let Request::Invoke(invoke) = &request.request else {
+        let ServiceRequest::Invoke(invoke) = &request.request else {
             // Sends and handlers leave the simulation; the line lists them.
             return vec![CallAnswer::new(0, request.result(Ok(Value::Null)))];
         };

@@ -11,11 +11,11 @@ use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
 use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
 use crate::answers::StimulusAnswers;
-use crate::driver::{Driver, Setup, Turn};
+use crate::driver::{DriverTurn, SimDriver, SimSetup};
 use crate::service::StubServices;
 use crate::{
-    CallPoint, CommitPoint, Emitted, ErrorKind, Invoked, Line, Sent, SimulationOptions, Stimulus, Stubs,
-    TracedStep,
+    CallPoint, CommitPoint, EmitLine, ErrorKind, InvokeLine, ReportLine, SendLine, SimulationOptions,
+    Stimulus, Stubs, TracedStep,
 };
 
 /// Times that one advance may move the clock.
@@ -34,10 +34,10 @@ pub struct Simulation {
     options: SimulationOptions,
     answers: StimulusAnswers,
     firings_max: usize,
-    driver: Option<Driver>,
+    driver: Option<SimDriver>,
     /// The simulated instance after the last stimulus.
     root: Option<Instance>,
-    line: Line,
+    line: ReportLine,
     next_line: u64,
     /// Records that earlier lines have shown.
     seen: u64,
@@ -59,7 +59,7 @@ impl Simulation {
             firings_max: FIRINGS_MAX,
             driver: None,
             root: None,
-            line: Line::default(),
+            line: ReportLine::default(),
             next_line: 0,
             seen: 0,
             failures: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl Simulation {
 
     /// Returns the store of the simulated instances; `None` before the start.
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.driver.as_ref().map(Driver::store)
+        self.driver.as_ref().map(SimDriver::store)
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -113,7 +113,7 @@ impl Simulation {
 
     /// Returns the virtual time in milliseconds; 0 before the start.
     pub fn now_ms(&self) -> i64 {
-        self.driver.as_ref().map_or(0, Driver::now_ms)
+        self.driver.as_ref().map_or(0, SimDriver::now_ms)
     }
 
     /// When the next timer fires or the next stub answers, if anything is due at all.
@@ -151,7 +151,7 @@ impl Simulation {
     }
 
     /// Starts the chart and processes everything that follows at time 0.
-    pub fn start(&mut self) -> Line {
+    pub fn start(&mut self) -> ReportLine {
         self.begin_line(None);
         if let Err(error) = self.try_start() {
             self.line.fail(ErrorKind::of_instance(&error), error.to_string());
@@ -163,24 +163,24 @@ impl Simulation {
         let mut charts = vec![Arc::clone(&self.chart)];
         charts.extend(self.others.iter().cloned());
         let world = self.world.clone();
-        let setup = Setup { charts, gate: Gate::open(), world, takes_facts: true, ..Setup::default() };
+        let setup = SimSetup { charts, gate: Gate::open(), world, takes_facts: true, ..SimSetup::default() };
         let services =
             StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone(), self.answers.clone());
         let chaos = services.chaos();
-        let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;
+        let mut driver = SimDriver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;
         driver.set_chaos(chaos);
         driver.trace();
         let (chart, input) = (Arc::clone(&self.chart), self.input.clone());
         let turn = driver.start(ROOT_ID, &chart, input);
         self.driver = Some(driver);
-        if turn? == Turn::Crashed {
+        if turn? == DriverTurn::Crashed {
             self.restart()?;
         }
         self.settle()
     }
 
     /// Applies one stimulus and everything that follows from it.
-    pub fn apply(&mut self, stimulus: &Stimulus) -> Line {
+    pub fn apply(&mut self, stimulus: &Stimulus) -> ReportLine {
         self.begin_line(Some(stimulus.to_json()));
         if self.root.is_some() {
             let applied = match stimulus {
@@ -242,10 +242,10 @@ impl Simulation {
         loop {
             let Some(driver) = &mut self.driver else { return Ok(()) };
             match driver.settle()? {
-                Turn::Took => {}
-                Turn::Idle => return Ok(()),
-                Turn::Crashed => self.restart()?,
-                Turn::Runaway => {
+                DriverTurn::Took => {}
+                DriverTurn::Idle => return Ok(()),
+                DriverTurn::Crashed => self.restart()?,
+                DriverTurn::Runaway => {
                     let message = "deliveries at one moment never end: events that the chart sends itself";
                     self.line.fail(ErrorKind::Runaway, message.to_owned());
                     return Ok(());
@@ -262,7 +262,11 @@ impl Simulation {
     }
 
     fn begin_line(&mut self, stimulus: Option<Value>) {
-        self.line = Line { step: self.next_line, stimulus: stimulus.unwrap_or_default(), ..Line::default() };
+        self.line = ReportLine {
+            step: self.next_line,
+            stimulus: stimulus.unwrap_or_default(),
+            ..ReportLine::default()
+        };
         if let Some(driver) = &self.driver
             && let Some(services) = driver.services_mut().as_any_mut().downcast_mut::<StubServices>()
         {
@@ -271,7 +275,7 @@ impl Simulation {
         self.next_line += 1;
     }
 
-    fn end_line(&mut self) -> Line {
+    fn end_line(&mut self) -> ReportLine {
         let mut line = std::mem::take(&mut self.line);
         if let Some(driver) = &mut self.driver {
             if let Some(services) = driver.services_mut().as_any_mut().downcast_mut::<StubServices>() {
@@ -313,7 +317,7 @@ impl Simulation {
 }
 
 /// Adds a step to its line; only effects of the simulated instance are listed.
-fn show(line: &mut Line, trace: StepTrace) {
+fn show(line: &mut ReportLine, trace: StepTrace) {
     let StepTrace { instance, chart, step, handled, trace, effects } = trace;
     let instance = usize::try_from(instance.0 - 1).unwrap_or(0);
     for effect in &effects {
@@ -329,23 +333,23 @@ fn show(line: &mut Line, trace: StepTrace) {
     line.traces.push(TracedStep { instance, chart, number: step, handled, trace });
 }
 
-fn show_effect(line: &mut Line, effect: &Effect) {
+fn show_effect(line: &mut ReportLine, effect: &Effect) {
     match effect {
-        Effect::Invoke(invoke) => line.invoked.push(Invoked {
+        Effect::Invoke(invoke) => line.invoked.push(InvokeLine {
             id: Some(invoke.id.to_string()),
             src: invoke.src.to_string(),
             input: invoke.input.clone(),
         }),
         Effect::Call { handler, params } => {
-            line.invoked.push(Invoked { id: None, src: handler.to_string(), input: params.clone() });
+            line.invoked.push(InvokeLine { id: None, src: handler.to_string(), input: params.clone() });
         }
-        Effect::Send(send) => line.sent.push(Sent {
+        Effect::Send(send) => line.sent.push(SendLine {
             target: target_text(&send.target),
             name: send.event.to_string(),
             data: send.data.clone(),
         }),
         Effect::Emit { event, data } => {
-            line.emitted.push(Emitted { name: event.to_string(), data: data.clone() });
+            line.emitted.push(EmitLine { name: event.to_string(), data: data.clone() });
         }
         Effect::StopInvoke { id, .. } if id.ends_with(']') => line.stopped.push(id.to_string()),
         Effect::SetTimer { .. }
@@ -376,7 +380,7 @@ fn kind_of(failures: &BTreeMap<String, ErrorKind>, message: &str) -> ErrorKind {
 }
 
 /// The last step of the simulated instance that could not be taken since the line before.
-fn failed_step(driver: &Driver, seen: &mut u64) -> Option<String> {
+fn failed_step(driver: &SimDriver, seen: &mut u64) -> Option<String> {
     let store = driver.store();
     let records = store.records(ROOT, *seen, usize::MAX).ok()?;
     *seen = records.last().map_or(*seen, |record| record.seq);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Value, World};
 use rawko_sim::{
     Crash, CrashMoment, ErrorKind, InjectedFault, InjectedFaultKind, Simulation, SimulationOptions, Stimulus,
@@ -41,7 +41,7 @@ fn simulation(chart: &str, options: SimulationOptions) -> Simulation {
 }
 
 fn with_stubs(chart: &str, stubs: Stubs, options: SimulationOptions) -> Simulation {
-    let loaded = load(&Source::new("order.yaml", chart), &Registry::default());
+    let loaded = load(&SourceFile::new("order.yaml", chart), &Registry::default());
     let chart = Arc::new(loaded.chart.expect("the chart is well formed"));
     Simulation::new(chart, Vec::new(), stubs, World::default(), Value::Null).with_options(options)
 }

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 
 fn chart(text: &str) -> Arc<Chart> {
     Arc::new(
-        load(&Source::new("c.yaml", text), &Registry::default()).chart.expect("the chart is well formed"),
+        load(&SourceFile::new("c.yaml", text), &Registry::default()).chart.expect("the chart is well formed"),
     )
 }
 
@@ -48,7 +48,7 @@ fn references_mean_what_they_mean_on_a_host() {
         "child@?",
         "kid",
     ] {
-        let Line { log, .. } = simulation(reference).with_stimuli([]).start();
+        let ReportLine { log, .. } = simulation(reference).with_stimuli([]).start();
         text.push_str(&format!("{reference:15} {}\n", log.join(", ")));
     }
     expect![[r#"

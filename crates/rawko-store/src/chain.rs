@@ -5,14 +5,14 @@
 use crate::{AuditLine, Record, RecordKind};
 
 /// One link: the first half of a BLAKE3 hash.
-pub type Link = [u8; 16];
+pub type ChainLink = [u8; 16];
 
 /// The link before the first record of an instance.
-pub const START: Link = [0; 16];
+pub const START: ChainLink = [0; 16];
 
 /// Returns the link of a record that follows the one with link `previous`. Neither `seq` nor the instance's key is part
 /// of it: both change when an instance is imported into another store.
-pub fn link(previous: &Link, record: &Record) -> Link {
+pub fn link(previous: &ChainLink, record: &Record) -> ChainLink {
     let texts = [&record.event, &record.delta, &record.effects].map(|text| text.as_bytes());
     // Hashed in one piece: for the short texts of most records this takes half the time of an incremental hasher.
     let mut bytes = Vec::with_capacity(41 + texts.iter().map(|text| text.len()).sum::<usize>());
@@ -28,7 +28,7 @@ pub fn link(previous: &Link, record: &Record) -> Link {
 }
 
 /// Returns the link of a line of the audit that follows the one with link `previous`.
-pub fn audit_link(previous: &Link, line: &AuditLine) -> Link {
+pub fn audit_link(previous: &ChainLink, line: &AuditLine) -> ChainLink {
     let texts =
         [&*line.instance, &*line.effect, &*line.service, &*line.decision, &line.reason, &line.provenance];
     let mut bytes = Vec::with_capacity(48 + texts.iter().map(|text| text.len()).sum::<usize>());
@@ -40,11 +40,11 @@ pub fn audit_link(previous: &Link, line: &AuditLine) -> Link {
 }
 
 /// Returns the first half of the hash so far.
-pub(crate) fn half(hasher: &blake3::Hasher) -> Link {
+pub(crate) fn half(hasher: &blake3::Hasher) -> ChainLink {
     first_half(&hasher.finalize())
 }
 
-fn first_half(hash: &blake3::Hash) -> Link {
+fn first_half(hash: &blake3::Hash) -> ChainLink {
     let mut link = START;
     link.copy_from_slice(&hash.as_bytes()[..16]);
     link

@@ -39,7 +39,7 @@ mod transfer;
 mod writer;
 
 #[cfg(feature = "sqlite")]
-pub use lock::{Holder, Lock};
+pub use lock::{Lock, LockHolder};
 pub use memory::MemoryStore;
 /// The content of a commit, defined by the machine that fills it.
 pub use rawko_instance::records::*;
@@ -47,7 +47,9 @@ pub use rawko_instance::{InstanceStatus, StoreError, content};
 #[cfg(feature = "sqlite")]
 pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Options, Prunable, Pruned, Restored, Retention, SqliteStore};
-pub use store::{Base, Driven, Filter, Marks, Page, Report, Store, Tally};
-pub use transfer::{Family, Member, ReadExportError};
-pub use writer::Writer;
+pub use sqlite::{Prunable, Pruned, RestoreReport, Retention, SqliteOptions, SqliteStore};
+pub use store::{
+    DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport,
+};
+pub use transfer::{FamilyMember, InstanceFamily, ReadExportError};
+pub use writer::CommitWriter;

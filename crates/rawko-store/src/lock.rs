@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 5;
 
 /// The holder of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct LockHolder {
     /// Process id, in the PID namespace of the holder.
     pub pid: u32,
     /// The command line.
@@ -41,7 +41,7 @@ pub struct Lock {
 
 impl Lock {
     /// Locks the store at this path, or returns an error that names the holder.
-    pub fn take(store: &Path, holder: &Holder) -> Result<Lock, StoreError> {
+    pub fn take(store: &Path, holder: &LockHolder) -> Result<Lock, StoreError> {
         let path = lock_path(store);
         let io = |error: std::io::Error| StoreError::Io(format!("{}: {error}", path.display()));
         let mut options = OpenOptions::new();
@@ -62,14 +62,14 @@ impl Lock {
     }
 
     /// Replaces the description of the holder.
-    pub fn describe(&self, holder: &Holder) -> std::io::Result<()> {
+    pub fn describe(&self, holder: &LockHolder) -> std::io::Result<()> {
         let about = serde_json::to_vec(holder)?;
         self.file.write_all_at(&about, 0)?;
         self.file.set_len(about.len() as u64)
     }
 
     /// Returns the current holder of the store at this path.
-    pub fn holder(store: &Path) -> Option<Holder> {
+    pub fn holder(store: &Path) -> Option<LockHolder> {
         let mut file = File::open(lock_path(store)).ok()?;
         // Shared, so that two concurrent calls do not mistake each other for the holder.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -86,7 +86,7 @@ impl Lock {
     }
 }
 
-impl Holder {
+impl LockHolder {
     /// Describes the holder for messages: command, process id and start time.
     pub fn words(&self) -> String {
         format!("`{}` (process {}, since {})", self.command, self.pid, utc(self.started_ms))
@@ -124,7 +124,7 @@ fn resolved(store: &Path) -> PathBuf {
 }
 
 /// Returns `None` also in the moment between locking the file and writing to it.
-fn read(file: &mut File) -> Option<Holder> {
+fn read(file: &mut File) -> Option<LockHolder> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.read_to_string(&mut text).ok()?;

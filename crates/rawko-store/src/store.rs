@@ -1,4 +1,4 @@
-//! `Store`: the storage interface of a host. Synchronous and small; group commit is separate ([`crate::Writer`]), so
+//! `Store`: the storage interface of a host. Synchronous and small; group commit is separate ([`crate::CommitWriter`]), so
 //! that every store gets it.
 
 use std::ops::RangeInclusive;
@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use rawko_core::Status;
 
 use crate::StoreError;
-use crate::transfer::Family;
+use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, InstanceStatus,
-    NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, Wait,
+    NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, WaitReason,
 };
 
 /// Number of records that [`Store::steps`] reads at once in stores that cannot look up steps.
@@ -32,22 +32,25 @@ pub trait Store: Send + Sync {
     /// Returns the instance with this key; `None` if there is none.
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
     /// Returns a page of instances, newest first.
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
+    fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError>;
     /// Returns the number of instances of each kind. Uses only `chart`, `part` and `roots_only` of the filter. The
     /// default reads all instances; override it in a store that can count.
-    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
+    fn tally(&self, filter: &Filter) -> Result<Vec<InstanceTally>, StoreError> {
         let any = Filter { before: None, limit: 0, ..filter.of_any_kind() };
-        Ok(Tally::of(self.list(&any)?.rows.iter()))
+        Ok(InstanceTally::of(self.list(&any)?.rows.iter()))
     }
     /// Returns the instances that an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
 
     /// Returns the nearest snapshot at or before a step (`None`: the last), and the records after it up to that step,
     /// without those of failed steps, which changed nothing.
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError>;
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError>;
     /// Returns [`Store::base`] of the last step of each of these instances, in their order; a damaged one leaves the
     /// others readable. Override it in a store that can read them together.
-    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>, StoreError>>, StoreError> {
+    fn bases(
+        &self,
+        keys: &[InstanceKey],
+    ) -> Result<Vec<Result<Option<SnapshotBase>, StoreError>>, StoreError> {
         Ok(keys.iter().map(|key| self.base(*key, None)).collect())
     }
     /// Returns the records of one instance with `seq > after`, in order.
@@ -95,7 +98,7 @@ pub trait Store: Send + Sync {
 
     /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Stores without their own
     /// journal refuse.
-    fn family(&self, _id: &str) -> Result<Option<Family>, StoreError> {
+    fn family(&self, _id: &str) -> Result<Option<InstanceFamily>, StoreError> {
         Err(StoreError::Refused("instances of this store cannot be exported".to_owned()))
     }
 
@@ -110,7 +113,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Returns the highest instance key and inbound sequence number ever used.
-    fn marks(&self) -> Result<Marks, StoreError>;
+    fn marks(&self) -> Result<HighestNumbers, StoreError>;
     /// Closes the store for writing, once everything is committed; later commits fail. Without it, the store is closed
     /// when its last reference is dropped, which an ending process may not reach.
     fn close(&self) {}
@@ -119,7 +122,7 @@ pub trait Store: Send + Sync {
         Ok(())
     }
     /// Returns the state of the store, for `doctor`.
-    fn report(&self) -> Result<Report, StoreError>;
+    fn report(&self) -> Result<StoreReport, StoreError>;
 }
 
 /// Selects the instances to list.
@@ -128,13 +131,13 @@ pub struct Filter {
     /// Any of these; empty: all.
     pub statuses: Vec<Status>,
     /// Any of these reasons to wait; empty: all.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<WaitReason>,
     /// Any of these outcomes; empty: all, including instances that have not ended.
     pub outcomes: Vec<Outcome>,
     /// Any of these, as people see them; empty: all.
     pub shown: Vec<InstanceStatus>,
     /// The instances that a host moves, for `shown`.
-    pub driven: Driven,
+    pub driven: DrivenInstances,
     /// The chart's id.
     pub chart: Option<String>,
     /// No instances of these charts.
@@ -164,7 +167,7 @@ impl Filter {
 
 /// The instances that a host moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Driven {
+pub enum DrivenInstances {
     /// Every instance.
     #[default]
     All,
@@ -172,13 +175,13 @@ pub enum Driven {
     Only(Vec<String>),
 }
 
-impl Driven {
+impl DrivenInstances {
     /// Returns true if an instance belongs to the scope.
     pub fn includes(&self, new: &NewInstance) -> bool {
         match self {
-            Driven::All => true,
+            DrivenInstances::All => true,
             // The id of a descendant begins with that of its root.
-            Driven::Only(roots) => roots.iter().any(|root| {
+            DrivenInstances::Only(roots) => roots.iter().any(|root| {
                 let rest = new.id.strip_prefix(root.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || (new.parent.is_some() && rest.starts_with('.')))
             }),
@@ -188,7 +191,7 @@ impl Driven {
 
 /// A page of [`Store::list`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct InstancePage {
     /// At most `Filter::limit` instances, newest first.
     pub rows: Vec<InstanceRow>,
     /// The start of the next page (`Filter::before`), if there is one.
@@ -199,11 +202,11 @@ pub struct Page {
 
 /// The number of instances of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct InstanceTally {
     /// Status of all counted instances.
     pub status: Status,
     /// Reason why the counted instances wait.
-    pub wait: Wait,
+    pub wait: WaitReason,
     /// True for instances with a fault.
     pub is_faulty: bool,
     /// True for instances without a parent.
@@ -212,14 +215,14 @@ pub struct Tally {
     pub count: u64,
 }
 
-impl Tally {
-    fn of<'a>(rows: impl Iterator<Item = &'a InstanceRow>) -> Vec<Tally> {
-        let mut tallies: Vec<Tally> = Vec::new();
+impl InstanceTally {
+    fn of<'a>(rows: impl Iterator<Item = &'a InstanceRow>) -> Vec<InstanceTally> {
+        let mut tallies: Vec<InstanceTally> = Vec::new();
         for row in rows {
             let (status, wait) = (row.head.status, row.head.wait);
             let (is_faulty, is_root) = (row.head.fault.is_some(), row.new.parent.is_none());
-            let one = Tally { status, wait, is_faulty, is_root, count: 1 };
-            match tallies.iter_mut().find(|known| Tally { count: 1, ..**known } == one) {
+            let one = InstanceTally { status, wait, is_faulty, is_root, count: 1 };
+            match tallies.iter_mut().find(|known| InstanceTally { count: 1, ..**known } == one) {
                 Some(known) => known.count += 1,
                 None => tallies.push(one),
             }
@@ -230,7 +233,7 @@ impl Tally {
 
 /// The base from which a snapshot is rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base {
+pub struct SnapshotBase {
     /// The nearest snapshot at or before the requested step.
     pub snapshot: SavedSnapshot,
     /// Records after the snapshot up to the requested step, without failed steps.
@@ -239,7 +242,7 @@ pub struct Base {
 
 /// The highest numbers ever used, including those of pruned instances; a host continues above them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct HighestNumbers {
     /// Highest [`InstanceKey`]; 0 in an empty store.
     pub instance: i64,
     /// Highest sequence number of an inbound event; 0 if there was none.
@@ -248,7 +251,7 @@ pub struct Marks {
 
 /// The state of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct StoreReport {
     /// A description of its location.
     pub place: String,
     /// Version of the file format; 0 for a store without a file.

@@ -1,4 +1,4 @@
-//! `Writer`: group commit. One thread takes all submitted commits, makes them durable with one call to the store, and
+//! `CommitWriter`: group commit. One thread takes all submitted commits, makes them durable with one call to the store, and
 //! then replies to each caller. Separate from the stores, so that each of them gets it.
 
 use std::fmt;
@@ -22,30 +22,30 @@ const WATCH: Duration = Duration::from_micros(150);
 /// waiting costs less than the fsync it saves.
 const LINGER_MAX: Duration = Duration::from_micros(400);
 
-type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type CommitCallback = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Submits commits to a store in batches. Dropping it waits until all of them are done.
-pub struct Writer {
+pub struct CommitWriter {
     store: Arc<dyn Store>,
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     /// `None` if the thread could not be started; then `submit` commits on the caller's thread.
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl CommitWriter {
     /// Starts the thread `rawko-writer` for this store; without a thread, commits run on the caller's thread.
-    pub fn new(store: Arc<dyn Store>) -> Writer {
-        let queue = Arc::new(Queue::default());
+    pub fn new(store: Arc<dyn Store>) -> CommitWriter {
+        let queue = Arc::new(WriteQueue::default());
         let (served, used) = (queue.clone(), store.clone());
         let builder = std::thread::Builder::new().name("rawko-writer".to_owned());
         let thread = builder.spawn(move || run(&*used, &served)).ok();
-        Writer { store, queue, thread }
+        CommitWriter { store, queue, thread }
     }
 
     /// Queues commits that belong together: all of them become durable, or none. `done` runs on the writer's thread
     /// once they are or have failed, in the order of submission; it must not block.
     pub fn submit(&self, commits: Vec<Commit>, done: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
-        self.push(Job { commits, is_awaited: true, done: Box::new(done) });
+        self.push(WriteJob { commits, is_awaited: true, done: Box::new(done) });
     }
 
     /// Queues commits without a waiting caller, so that the next batch does not wait for one to return.
@@ -54,13 +54,13 @@ impl Writer {
         commits: Vec<Commit>,
         done: impl FnOnce(Result<(), StoreError>) + Send + 'static,
     ) {
-        self.push(Job { commits, is_awaited: false, done: Box::new(done) });
+        self.push(WriteJob { commits, is_awaited: false, done: Box::new(done) });
     }
 
     /// Waits until everything submitted so far is done.
     pub fn flush(&self) {
         let (tell, told) = sync_channel(1);
-        self.push(Job {
+        self.push(WriteJob {
             commits: Vec::new(),
             is_awaited: false,
             done: Box::new(move |_| {
@@ -86,7 +86,7 @@ impl Writer {
         self.queue.batches.load(Ordering::Relaxed)
     }
 
-    fn push(&self, job: Job) {
+    fn push(&self, job: WriteJob) {
         if self.thread.is_none() {
             write(&*self.store, &self.queue, vec![job]);
             return;
@@ -114,29 +114,29 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for CommitWriter {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl fmt::Debug for Writer {
+impl fmt::Debug for CommitWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("commits", &self.commits()).field("batches", &self.batches()).finish()
     }
 }
 
 /// Commits that belong together and their callback; a job without commits is a flush.
-struct Job {
+struct WriteJob {
     commits: Vec<Commit>,
     /// An external caller waits for the reply, and is likely to submit again.
     is_awaited: bool,
-    done: Done,
+    done: CommitCallback,
 }
 
 #[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct WriteQueue {
+    waiting: Mutex<WaitingJob>,
     filled: Condvar,
     /// Number of queued jobs, readable without the lock.
     queued: AtomicUsize,
@@ -145,20 +145,20 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct Waiting {
-    jobs: Vec<Job>,
+struct WaitingJob {
+    jobs: Vec<WriteJob>,
     is_closed: bool,
     /// True while the thread sleeps.
     is_idle: bool,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl WriteQueue {
+    fn lock(&self) -> MutexGuard<'_, WaitingJob> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns all queued jobs; sleeps while there are none. `None` once closed and empty.
-    fn take(&self, is_awaited: bool) -> Option<Vec<Job>> {
+    fn take(&self, is_awaited: bool) -> Option<Vec<WriteJob>> {
         if is_awaited {
             self.watch();
         }
@@ -184,7 +184,7 @@ impl Queue {
     }
 
     /// Adds jobs that arrive within `most`, until there are `expected`.
-    fn linger(&self, jobs: &mut Vec<Job>, expected: usize, most: Duration) {
+    fn linger(&self, jobs: &mut Vec<WriteJob>, expected: usize, most: Duration) {
         let from = Instant::now();
         while jobs.len() < expected && from.elapsed() < most {
             std::thread::yield_now();
@@ -198,7 +198,7 @@ impl Queue {
     }
 }
 
-fn run(store: &dyn Store, queue: &Queue) {
+fn run(store: &dyn Store, queue: &WriteQueue) {
     let mut expected = 0;
     let mut took = Duration::ZERO;
     let mut is_awaited = false;
@@ -220,7 +220,7 @@ fn run(store: &dyn Store, queue: &Queue) {
 /// Commits these jobs together and replies in order. Returns the expected number of next jobs: the callers that get a
 /// reply here submit again, and join those that came while the disk was busy. Without waiting briefly for both, two
 /// halves would alternate in paying for an fsync.
-fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
+fn write(store: &dyn Store, queue: &WriteQueue, jobs: Vec<WriteJob>) -> usize {
     let mut commits = Vec::with_capacity(jobs.len());
     let mut waiters = Vec::with_capacity(jobs.len());
     for job in jobs {
@@ -241,7 +241,7 @@ fn write(store: &dyn Store, queue: &Queue, jobs: Vec<Job>) -> usize {
     expected
 }
 
-fn commit(store: &dyn Store, queue: &Queue, commits: &[Commit]) -> Result<(), StoreError> {
+fn commit(store: &dyn Store, queue: &WriteQueue, commits: &[Commit]) -> Result<(), StoreError> {
     queue.commits.fetch_add(commits.len() as u64, Ordering::Relaxed);
     queue.batches.fetch_add(1, Ordering::Relaxed);
     catch_unwind(AssertUnwindSafe(|| store.commit(commits)))
@@ -249,6 +249,6 @@ fn commit(store: &dyn Store, queue: &Queue, commits: &[Commit]) -> Result<(), St
 }
 
 /// A panic in a callback is the caller's bug, and must not affect other commits.
-fn tell(done: Done, outcome: Result<(), StoreError>) {
+fn tell(done: CommitCallback, outcome: Result<(), StoreError>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const STEPS: u64 = 6;
 
 fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, Options::default()).unwrap()
+    SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
 
 fn line(key: i64, step: u64, decision: &str) -> AuditLine {
@@ -41,7 +41,7 @@ fn filled(close: bool) -> (TempDir, PathBuf) {
     for number in 1..=STEPS {
         let commits = [1, 2].map(|key| Commit {
             audit: vec![line(key, number, "allowed"), line(key, number, "answered")],
-            head: Some(Box::new(Head { wait: Wait::Work, ..Head::default() })),
+            head: Some(Box::new(Head { wait: WaitReason::Work, ..Head::default() })),
             ..step(key, number)
         });
         store.commit(&commits).unwrap();
@@ -61,7 +61,7 @@ fn filled(close: bool) -> (TempDir, PathBuf) {
 }
 
 fn problems(path: &Path) -> Vec<ChainProblem> {
-    let options = Options { read_only: true, ..Options::default() };
+    let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
     SqliteStore::open(path, options).unwrap().verify_chains().unwrap().problems
 }
 

@@ -11,7 +11,7 @@ use rawko_store::*;
 fn temporary() -> Box<dyn Store> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store.db");
-    let store = SqliteStore::open(&path, Options::default()).expect("a store");
+    let store = SqliteStore::open(&path, SqliteOptions::default()).expect("a store");
     Box::new(With {
         store,
         on_commit: Box::new(move |store, commits| {
@@ -39,7 +39,8 @@ fn a_store_that_keeps_half_a_batch_is_found_out() {
             commits.iter().try_for_each(|one| store.commit(std::slice::from_ref(one)))
         }),
     };
-    let is_wanted = |case: &conformance::Case| case.name == "a batch with one bad commit leaves nothing";
+    let is_wanted =
+        |case: &conformance::ConformanceCase| case.name == "a batch with one bad commit leaves nothing";
     let case = conformance::cases().into_iter().find(is_wanted).expect("the case");
     assert!((case.run)(&store).is_err());
 }

@@ -93,10 +93,11 @@ fn a_store_of_every_format_opens_and_holds_what_it_held() {
         let directory = tempfile::tempdir().unwrap();
         let copy = directory.path().join("store.db");
         std::fs::copy(folder.join("store.db"), &copy).unwrap();
-        let store = SqliteStore::open(&copy, Options::default()).unwrap();
+        let store = SqliteStore::open(&copy, SqliteOptions::default()).unwrap();
         expect_file![folder.join("expected.txt")].assert_eq(&listing(&store));
         drop(store);
-        let again = SqliteStore::open(&copy, Options { read_only: true, ..Options::default() }).unwrap();
+        let again =
+            SqliteStore::open(&copy, SqliteOptions { read_only: true, ..SqliteOptions::default() }).unwrap();
         expect_file![folder.join("expected.txt")].assert_eq(&listing(&again));
     }
 }

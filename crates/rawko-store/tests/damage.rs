@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const STEPS: u64 = 20;
 
 fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, Options::default()).unwrap()
+    SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
 
 /// A closed store with three instances of twenty steps each and a snapshot at step 10.
@@ -40,7 +40,7 @@ fn run(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-fn damage(outcome: Result<Option<Base>, StoreError>) -> String {
+fn damage(outcome: Result<Option<SnapshotBase>, StoreError>) -> String {
     match outcome {
         Err(StoreError::Damaged(words)) => words,
         other => panic!("not found: {other:?}"),
@@ -72,7 +72,8 @@ fn a_changed_or_deleted_row_names_the_instance_and_the_step() {
         let (_directory, path) = closed();
         run(&path, &sql);
         for read_only in [true, false] {
-            let store = SqliteStore::open(&path, Options { read_only, ..Options::default() }).unwrap();
+            let store =
+                SqliteStore::open(&path, SqliteOptions { read_only, ..SqliteOptions::default() }).unwrap();
             let name = format!("instance `i2`, step {at}:");
             let words = damage(store.base(InstanceKey(2), None));
             assert!(words.contains(&name), "{what}: {words}");
@@ -211,7 +212,7 @@ fn a_lost_file_beside_its_log_is_not_an_empty_store() {
     std::mem::forget(store);
     std::fs::remove_file(&path).unwrap();
     for read_only in [true, false] {
-        match SqliteStore::open(&path, Options { read_only, ..Options::default() }) {
+        match SqliteStore::open(&path, SqliteOptions { read_only, ..SqliteOptions::default() }) {
             Err(StoreError::Damaged(words)) => {
                 assert!(words.contains("is missing and its write-ahead log"), "{words}")
             }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use rawko_store::{Holder, Lock, StoreError};
+use rawko_store::{Lock, LockHolder, StoreError};
 
-fn holder() -> Holder {
-    Holder {
+fn holder() -> LockHolder {
+    LockHolder {
         pid: 4711,
         command: "rawko run order.yaml".to_owned(),
         started_ms: 1_794_787_923_000,
@@ -22,7 +22,7 @@ fn the_second_is_told_who_the_first_is() {
 
     let lock = Lock::take(&store, &holder()).unwrap();
     assert_eq!(Lock::holder(&store), Some(holder()));
-    let second = Holder { pid: 1, command: "rawko serve".to_owned(), socket: None, ..holder() };
+    let second = LockHolder { pid: 1, command: "rawko serve".to_owned(), socket: None, ..holder() };
     let held = Lock::take(&store, &second).unwrap_err();
     assert_eq!(
         held.to_string(),

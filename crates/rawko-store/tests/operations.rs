@@ -13,7 +13,7 @@ use rawko_store::*;
 use tempfile::TempDir;
 
 fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, Options::default()).unwrap()
+    SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
 
 /// Opens a copy of the corpus.
@@ -55,7 +55,8 @@ fn a_backup_is_taken_while_the_host_commits_and_is_a_store_of_one_file() {
         assert_eq!(report.problems, [] as [&str; 0]);
     });
     assert_eq!(names(&copies), ["backup.db"]);
-    let copy = SqliteStore::open(&target, Options { read_only: true, ..Options::default() }).unwrap();
+    let copy =
+        SqliteStore::open(&target, SqliteOptions { read_only: true, ..SqliteOptions::default() }).unwrap();
     let before = ids(&store);
     assert!(ids(&copy).iter().all(|id| before.contains(id)));
     for row in copy.list(&Filter::default()).unwrap().rows {
@@ -139,10 +140,10 @@ fn an_imported_instance_is_the_same_in_another_store() {
     to.commit(&[begin(1), begin(2)]).unwrap();
     for id in ["shipping", "asking", "finished", "forked", "killed", "denied", "cancelled"] {
         let text = exported(&from, id);
-        let family = Family::read(&*text).unwrap();
+        let family = InstanceFamily::read(&*text).unwrap();
         to.adopt(family).unwrap();
         assert!(exported(&to, id) == text, "{id}: an export of the import is the same file");
-        let refused = to.adopt(Family::read(&*text).unwrap());
+        let refused = to.adopt(InstanceFamily::read(&*text).unwrap());
         assert!(matches!(refused, Err(StoreError::Refused(_))), "{id} is there already");
     }
     assert_eq!(to.report().unwrap().problems, [] as [&str; 0]);
@@ -167,7 +168,7 @@ fn a_damaged_export_is_not_imported() {
     let (_directory, _path, store) = corpus();
     let text = String::from_utf8(exported(&store, "finished")).unwrap();
     let check = |changed: &str, says: &str| {
-        let error = Family::read(changed.as_bytes()).unwrap_err().to_string();
+        let error = InstanceFamily::read(changed.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     };
     check("", "is incomplete");

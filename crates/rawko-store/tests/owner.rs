@@ -19,7 +19,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn try_open(path: &Path) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open(path, Options::default())
+    SqliteStore::open(path, SqliteOptions::default())
 }
 
 fn open(path: &Path) -> SqliteStore {
@@ -38,8 +38,8 @@ fn log(path: &Path) -> PathBuf {
     path.with_extension("db-wal")
 }
 
-fn holder(pid: u32) -> Holder {
-    Holder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None, drives: None }
+fn holder(pid: u32) -> LockHolder {
+    LockHolder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None, drives: None }
 }
 
 #[test]
@@ -168,12 +168,13 @@ fn a_file_that_comes_back_is_still_lost_for_the_host_that_missed_it() {
 #[test]
 fn a_full_store_fails_the_probe() {
     let (_directory, path) = place();
-    let limited = Options { size_max_bytes: Some(512 * 1024), ..Options::default() };
+    let limited = SqliteOptions { size_max_bytes: Some(512 * 1024), ..SqliteOptions::default() };
     let store = SqliteStore::open(&path, limited).unwrap();
     assert_eq!(store.probe(), Ok(()));
     assert_eq!(MemoryStore::new().probe(), Ok(()));
     drop(store);
-    let reader = SqliteStore::open(&path, Options { read_only: true, ..Options::default() }).unwrap();
+    let reader =
+        SqliteStore::open(&path, SqliteOptions { read_only: true, ..SqliteOptions::default() }).unwrap();
     assert!(reader.probe().is_err(), "a reader cannot write");
 }
 
@@ -210,7 +211,7 @@ fn a_store_that_was_not_closed_needs_its_log() {
         happens(&log(&path));
         let before = fs::read(&path).unwrap();
         for read_only in [true, false, true] {
-            let outcome = SqliteStore::open(&path, Options { read_only, ..Options::default() });
+            let outcome = SqliteStore::open(&path, SqliteOptions { read_only, ..SqliteOptions::default() });
             let Err(StoreError::Damaged(words)) = outcome else { panic!("{what}: {outcome:?}") };
             assert!(words.contains("write-ahead log") && words.contains("--accept-loss"), "{what}: {words}");
         }
@@ -226,7 +227,8 @@ fn a_store_that_was_not_closed_needs_its_log() {
 fn a_store_that_was_closed_needs_no_log() {
     let (_directory, path) = place();
     let store = begun(&path);
-    let reader = SqliteStore::open(&path, Options { read_only: true, ..Options::default() }).unwrap();
+    let reader =
+        SqliteStore::open(&path, SqliteOptions { read_only: true, ..SqliteOptions::default() }).unwrap();
     reader.find("i1").unwrap();
     drop(store);
     // A reader that has the file open keeps the log; all of its content is in the file.

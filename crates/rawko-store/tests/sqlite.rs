@@ -18,11 +18,11 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn open(path: &Path) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open(path, Options::default())
+    SqliteStore::open(path, SqliteOptions::default())
 }
 
 fn open_to_read(path: &Path) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open(path, Options { read_only: true, ..Options::default() })
+    SqliteStore::open(path, SqliteOptions { read_only: true, ..SqliteOptions::default() })
 }
 
 /// Returns an audit line for a step.
@@ -84,7 +84,7 @@ fn a_file_of_the_first_format_is_opened() {
     drop(connection);
     let store = open(&path).unwrap();
     let row = store.find("old").unwrap().unwrap();
-    assert_eq!((row.step, row.updated_ms, row.head.wait), (1, 6, Wait::Event));
+    assert_eq!((row.step, row.updated_ms, row.head.wait), (1, 6, WaitReason::Event));
     assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().records.len(), 1);
     store.commit(&[step(1, 2)]).unwrap();
     assert_eq!(store.audit(Some("old"), 9).unwrap().len(), 1);
@@ -249,7 +249,7 @@ fn fill(store: &SqliteStore, from: u64) -> u64 {
 #[test]
 fn a_full_store_says_so_loses_nothing_and_goes_on_with_more_room() {
     let (_directory, path) = place();
-    let limited = Options { size_max_bytes: Some(512 * 1024), ..Options::default() };
+    let limited = SqliteOptions { size_max_bytes: Some(512 * 1024), ..SqliteOptions::default() };
     let store = SqliteStore::open(&path, limited).unwrap();
     store.put_chart(&chart()).unwrap();
     store.commit(&[begin(1)]).unwrap();

@@ -21,7 +21,7 @@ struct Image {
 }
 
 fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, Options::default()).unwrap()
+    SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
 
 /// Changes several tables at once, so that a partial commit is visible.
@@ -63,7 +63,7 @@ fn commits_left(log: &[u8]) -> Option<u64> {
     let path = directory.path().join("store.db");
     std::fs::write(&path, &IMAGE.file).unwrap();
     std::fs::write(directory.path().join("store.db-wal"), log).unwrap();
-    let store = match SqliteStore::open(&path, Options::default()) {
+    let store = match SqliteStore::open(&path, SqliteOptions::default()) {
         Err(StoreError::Damaged(words)) if words.contains("write-ahead log") => return None,
         other => other.unwrap(),
     };

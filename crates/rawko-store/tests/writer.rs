@@ -42,7 +42,7 @@ impl Gated {
 
 /// A writer over a gated store, and the replies of each caller.
 struct Desk {
-    writer: Writer,
+    writer: CommitWriter,
     answers: Sender<Answer>,
     began: Receiver<usize>,
     told: Arc<Mutex<Vec<(i64, &'static str)>>>,
@@ -54,7 +54,7 @@ impl Desk {
         let (began_at, began) = channel();
         let gated = Gated { began: began_at, answers: Mutex::new(answered) };
         let on_commit = Box::new(move |_: &MemoryStore, commits: &[Commit]| gated.answer(commits));
-        let writer = Writer::new(Arc::new(With { store: MemoryStore::new(), on_commit }));
+        let writer = CommitWriter::new(Arc::new(With { store: MemoryStore::new(), on_commit }));
         Desk { writer, answers, began, told: Arc::default() }
     }
 
@@ -170,7 +170,7 @@ fn dropping_it_waits_for_everything() {
 
 #[test]
 fn a_callback_may_drop_the_last_reference() {
-    let writer = Arc::new(Writer::new(Arc::new(MemoryStore::new())));
+    let writer = Arc::new(CommitWriter::new(Arc::new(MemoryStore::new())));
     let (last, (go, wait), (sender, dropped)) = (Arc::clone(&writer), channel::<()>(), channel());
     writer.submit(vec![Commit::default()], move |_| {
         wait.recv().unwrap();

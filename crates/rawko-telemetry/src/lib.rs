@@ -4,13 +4,13 @@
 //! ```
 //! use std::sync::Arc;
 //! use rawko_store::MemoryStore;
-//! use rawko_telemetry::{Plan, Telemetry};
+//! use rawko_telemetry::{TelemetryPlan, Telemetry};
 //!
 //! // Without traces, logs or metrics there is no observer, and the host does no work for telemetry.
-//! let nobody = Telemetry::start(Plan::default(), Arc::new(MemoryStore::new()))?;
+//! let nobody = Telemetry::start(TelemetryPlan::default(), Arc::new(MemoryStore::new()))?;
 //! assert!(nobody.is_none());
 //!
-//! let plan = Plan { metrics: true, ..Plan::default() };
+//! let plan = TelemetryPlan { metrics: true, ..TelemetryPlan::default() };
 //! let telemetry = Telemetry::start(plan, Arc::new(MemoryStore::new()))?.ok_or("metrics were asked for")?;
 //! assert!(telemetry.metrics().render().contains("rawko_steps_total"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,6 +28,6 @@ mod traces;
 pub use logs::{LogFormat, LogLevel, LogSettings, Logs};
 pub use metrics::{Metrics, Readings, StreamClient};
 pub use rawko_settings::Redactor;
-pub use settings::{Problems, TelemetrySettings};
-pub use telemetry::{Plan, Telemetry, TelemetryError};
+pub use settings::{TelemetryProblems, TelemetrySettings};
+pub use telemetry::{Telemetry, TelemetryError, TelemetryPlan};
 pub use traces::{TraceSettings, trace_id};

@@ -117,7 +117,7 @@ pub(crate) fn span_of(trace: TraceId, instance: &str, what: &str) -> SpanId {
 
 #[cfg(test)]
 mod tests {
-    use rawko_store::{Commit, InstanceKey, MemoryStore, Parent};
+    use rawko_store::{Commit, InstanceKey, MemoryStore, ParentInvocation};
 
     use super::*;
 
@@ -127,7 +127,7 @@ mod tests {
             chart: [0; 16],
             chart_id: "order".into(),
             version: "1.0.0".into(),
-            parent: parent.map(|id| Parent {
+            parent: parent.map(|id| ParentInvocation {
                 id: id.into(),
                 invocation: 1,
                 invoke: "child".into(),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use rawko_chart::printable;
 use rawko_core::Status;
-use rawko_host::{Called, Committed, Completed, Observation, Outcome};
+use rawko_host::{CallOutcome, CommittedSteps, FinishedCall, HostEvent, ObservedCompletion};
 use rawko_store::RecordKind;
 use serde_json::{Map, Value as Json};
 
@@ -120,25 +120,25 @@ impl Logs {
     }
 
     /// Logs an observation.
-    pub(crate) fn tell(&self, observation: &Observation, lineages: &mut Lineages) {
+    pub(crate) fn tell(&self, observation: &HostEvent, lineages: &mut Lineages) {
         match observation {
-            Observation::Committed(committed) => {
+            HostEvent::Committed(committed) => {
                 let trace = Json::from(lineages.of(&committed.instance).trace.to_string());
                 self.committed(committed, &trace);
             }
-            Observation::Calling(_) => {}
-            Observation::Called(called) => {
+            HostEvent::Calling(_) => {}
+            HostEvent::Called(called) => {
                 let trace = lineages.find(&called.calling.instance).map(|lineage| lineage.trace.to_string());
                 self.called(called, trace.into());
             }
-            Observation::Completed(completed) => self.completed(completed),
-            Observation::Troubled { about, message } => {
+            HostEvent::Completed(completed) => self.completed(completed),
+            HostEvent::Troubled { about, message } => {
                 self.line(LogLevel::Warn, message, &[("about", about.as_str().into())]);
             }
         }
     }
 
-    fn committed(&self, committed: &Committed, trace: &Json) {
+    fn committed(&self, committed: &CommittedSteps, trace: &Json) {
         let instance = || ("instance", Json::from(&*committed.instance.id));
         let chart = || ("chart", Json::from(&*committed.instance.chart_id));
         let trace = || ("trace_id", trace.clone());
@@ -169,13 +169,13 @@ impl Logs {
         self.line(level, message, &[instance(), step, chart(), status, ("outcome", why.into()), trace()]);
     }
 
-    fn called(&self, called: &Called, trace: Json) {
+    fn called(&self, called: &FinishedCall, trace: Json) {
         let calling = &called.calling;
         let (level, message, error) = match &called.outcome {
-            Outcome::Answered => (LogLevel::Debug, "answered".to_owned(), None),
-            Outcome::Complained => (LogLevel::Debug, "complained".to_owned(), None),
-            Outcome::Stopped => (LogLevel::Debug, "stopped".to_owned(), None),
-            Outcome::Failed { code, message } => {
+            CallOutcome::Answered => (LogLevel::Debug, "answered".to_owned(), None),
+            CallOutcome::Complained => (LogLevel::Debug, "complained".to_owned(), None),
+            CallOutcome::Stopped => (LogLevel::Debug, "stopped".to_owned(), None),
+            CallOutcome::Failed { code, message } => {
                 (LogLevel::Info, format!("call failed: {message}"), Some(&**code))
             }
         };
@@ -191,7 +191,7 @@ impl Logs {
     }
 
     /// Instance and trace are logged with the call that the completion belongs to.
-    fn completed(&self, completed: &Completed) {
+    fn completed(&self, completed: &ObservedCompletion) {
         let (level, message, reason) = match &completed.finish {
             Ok(reason) => (LogLevel::Debug, "completion", reason),
             Err(code) => (LogLevel::Info, "no completion", code),
@@ -242,9 +242,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct KeptLines(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for KeptLines {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn written(format: LogFormat) -> String {
-        let kept = Kept::default();
+        let kept = KeptLines::default();
         let redactor = Redactor::of_values(["planted-key-0123456789".to_owned()]);
         let settings = LogSettings { level: LogLevel::Info, format };
         let logs = Logs::to(Box::new(kept.clone()), settings, redactor);

@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use rawko_host::Observation;
+use rawko_host::HostEvent;
 
 /// Queue capacity. Each observation takes a few hundred bytes.
 const WAITING_MAX: usize = 16_384;
 
 /// Observation with its time.
 pub(crate) struct TimedObservation {
-    pub(crate) observation: Observation,
+    pub(crate) observation: HostEvent,
     pub(crate) at: SystemTime,
 }
 
@@ -33,7 +33,7 @@ impl Relay {
     }
 
     /// Queues an observation. Returns false if the queue is full; after `close` observations are discarded.
-    pub(crate) fn send(&self, observation: Observation) -> bool {
+    pub(crate) fn send(&self, observation: HostEvent) -> bool {
         let way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = TimedObservation { observation, at: SystemTime::now() };
         way.as_ref().is_none_or(|way| way.try_send(seen).is_ok())

@@ -12,14 +12,14 @@
 
 use std::sync::Arc;
 
-use rawko_chart::{Document, DocumentEntry, Finding};
+use rawko_chart::{DocumentEntry, Finding, SpannedValue};
 use rawko_host::{Environment, Settings, SettingsReader};
 
 use crate::logs::{LogFormat, LogLevel};
 use crate::traces::{TraceSettings, wanted_by};
 
 /// Problems in settings, by file.
-pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
+pub type TelemetryProblems = Vec<(Arc<str>, Vec<Finding>)>;
 
 const KEYS: [&str; 6] = ["endpoint", "headers", "service_name", "content", "steps", "log"];
 
@@ -35,9 +35,9 @@ pub struct TelemetrySettings {
 
 impl TelemetrySettings {
     /// Reads the section; project settings override user settings.
-    pub fn read(settings: &Settings) -> (Self, Problems) {
+    pub fn read(settings: &Settings) -> (Self, TelemetryProblems) {
         let mut own = Self::default();
-        let mut problems = Problems::new();
+        let mut problems = TelemetryProblems::new();
         let sections: Vec<_> = settings.sections("telemetry").collect();
         for section in sections.into_iter().rev() {
             let mut reader = SettingsReader::new(settings.environment());
@@ -77,7 +77,7 @@ impl TelemetrySettings {
         }
     }
 
-    fn take_log(&mut self, reader: &mut SettingsReader<'_>, at: &Document) {
+    fn take_log(&mut self, reader: &mut SettingsReader<'_>, at: &SpannedValue) {
         for entry in reader.record(at, "`log` of `telemetry`", &["level", "format"]) {
             let Some(text) = reader.text(&entry.value, &format!("`{}` of `log`", entry.key)) else {
                 continue;
@@ -99,7 +99,7 @@ impl TelemetrySettings {
     }
 }
 
-fn endpoint(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<String> {
+fn endpoint(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<String> {
     let text = reader.text(at, what)?;
     let is_address = reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     if !is_address {
@@ -109,7 +109,7 @@ fn endpoint(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Optio
     is_address.then(|| text.to_owned())
 }
 
-fn flag(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<bool> {
+fn flag(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<bool> {
     let flag = at.to_json().as_bool();
     if flag.is_none() {
         reader.wrong_type(at, what, "true or false");
@@ -120,7 +120,7 @@ fn flag(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<bo
 /// Expands `${NAME}` in a text from the environment.
 fn filled_in(
     reader: &mut SettingsReader<'_>,
-    at: &Document,
+    at: &SpannedValue,
     what: &str,
     environment: &Environment,
 ) -> Option<String> {
@@ -145,13 +145,13 @@ fn filled_in(
 
 #[cfg(test)]
 mod tests {
-    use rawko_chart::Source;
+    use rawko_chart::SourceFile;
 
     use super::*;
 
     fn read(text: &str) -> (TelemetrySettings, Vec<String>) {
         let environment: Environment = [("TOKEN", "planted")].into_iter().collect();
-        let (settings, findings) = Settings::of_source(&Source::new("config.yaml", text), &environment);
+        let (settings, findings) = Settings::of_source(&SourceFile::new("config.yaml", text), &environment);
         assert!(findings.is_empty(), "{findings:?}");
         let (own, problems) = TelemetrySettings::read(&settings);
         let words = problems.into_iter().flat_map(|(_, all)| all).map(|finding| finding.message).collect();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::{Environment, Observation, Observer};
+use rawko_host::{Environment, HostEvent, Observer};
 use rawko_store::Store;
 
 use crate::lineage::Lineages;
@@ -19,7 +19,7 @@ const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Telemetry to enable.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct TelemetryPlan {
     /// Trace export; `None` disables it.
     pub traces: Option<TraceSettings>,
     /// Enable metrics.
@@ -55,8 +55,8 @@ pub struct Telemetry {
 
 impl Telemetry {
     /// Returns `None` if nothing is enabled: the host then needs no observer. Traces require a tokio runtime.
-    pub fn start(plan: Plan, store: Arc<dyn Store>) -> Result<Option<Arc<Self>>, TelemetryError> {
-        let Plan { traces, metrics: is_counting, logs, redactor, environment } = plan;
+    pub fn start(plan: TelemetryPlan, store: Arc<dyn Store>) -> Result<Option<Arc<Self>>, TelemetryError> {
+        let TelemetryPlan { traces, metrics: is_counting, logs, redactor, environment } = plan;
         let logs = logs.filter(|logs| logs.level != LogLevel::Off);
         if traces.is_none() && !is_counting && logs.is_none() {
             return Ok(None);
@@ -114,7 +114,7 @@ impl Telemetry {
 }
 
 impl Observer for Telemetry {
-    fn observe(&self, observation: Observation) {
+    fn observe(&self, observation: HostEvent) {
         self.metrics.count(&observation);
         if let Some(relay) = &self.relay
             && !relay.send(observation)

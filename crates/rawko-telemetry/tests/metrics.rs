@@ -11,12 +11,12 @@ use expect_test::expect_file;
 use rawko_agents::work::{self, AgentServices};
 use rawko_core::Value;
 use rawko_host::{
-    Category, Edition, Environment, Host, PersonAnswer, ServiceError, Services, Settings, Settled, Start,
-    closure,
+    Category, Edition, Environment, Host, PersonAnswer, ServiceError, Services, Settings, SettleReason,
+    StartOptions, closure,
 };
 use rawko_model::provider::Scripted;
 use rawko_store::{MemoryStore, Store};
-use rawko_telemetry::{Plan, Readings, Telemetry};
+use rawko_telemetry::{Readings, Telemetry, TelemetryPlan};
 
 const CHART: &str = "
 statechart:
@@ -84,7 +84,7 @@ async fn the_metrics_of_a_host_at_work() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let plan = Plan { metrics: true, ..Plan::default() };
+    let plan = TelemetryPlan { metrics: true, ..TelemetryPlan::default() };
     let telemetry = Telemetry::start(plan, Arc::clone(&store)).unwrap().unwrap();
     let (mut agent_services, settings) = agent_services(&root);
     agent_services.providers =
@@ -103,10 +103,10 @@ async fn the_metrics_of_a_host_at_work() {
     let looked = host.clone();
     telemetry.metrics().look_at(move || Readings::of(&looked));
 
-    let start = Start { chart: "order".into(), id: Some("o-1".into()), ..Start::default() };
+    let start = StartOptions { chart: "order".into(), id: Some("o-1".into()), ..StartOptions::default() };
     host.start(start).await.unwrap();
     let settled = host.settled("o-1", Duration::from_secs(3600)).await.unwrap();
-    assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
+    assert!(matches!(&settled, SettleReason::Waiting(activity) if activity.person), "{settled:?}");
     let answer = PersonAnswer {
         approved: true,
         by: None,

@@ -6,7 +6,7 @@ use crate::model::{Expectation, LineField, Matcher};
 
 /// One value that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Difference {
+pub(crate) struct ValueDifference {
     /// `context.order.total`, `configuration`, `emitted[0].data` …
     pub(crate) at: String,
     pub(crate) expected: String,
@@ -14,13 +14,13 @@ pub(crate) struct Difference {
 }
 
 /// The state of the simulation after a step: the report line, and every active state (ancestors too).
-pub(crate) struct Observation<'a> {
+pub(crate) struct StepObservation<'a> {
     pub(crate) line: &'a Json,
     pub(crate) active: &'a [String],
 }
 
 /// The differences between the report line and the expectation; empty when it holds.
-pub(crate) fn differences(expectation: &Expectation, seen: &Observation<'_>) -> Vec<Difference> {
+pub(crate) fn differences(expectation: &Expectation, seen: &StepObservation<'_>) -> Vec<ValueDifference> {
     let field = expectation.field;
     let actual = seen.line.get(field.name()).unwrap_or(&Json::Null);
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ fn items(json: &Json) -> &[Json] {
 }
 
 /// Maps by the wanted keys only, everything else by equality.
-fn like(at: String, wanted: &Json, actual: &Json, found: &mut Vec<Difference>) {
+fn like(at: String, wanted: &Json, actual: &Json, found: &mut Vec<ValueDifference>) {
     match (wanted, actual) {
         (Json::Object(wanted), Json::Object(actual)) => {
             for (key, value) in wanted {
@@ -46,17 +46,17 @@ fn like(at: String, wanted: &Json, actual: &Json, found: &mut Vec<Difference>) {
         }
         (wanted, actual) if same(wanted, actual) => {}
         (wanted, actual) => {
-            found.push(Difference { at, expected: wanted.to_string(), actual: actual.to_string() })
+            found.push(ValueDifference { at, expected: wanted.to_string(), actual: actual.to_string() })
         }
     }
 }
 
 /// The first value in which two report lines differ.
-pub(crate) fn first_difference(expected: &Json, actual: &Json) -> Option<Difference> {
+pub(crate) fn first_difference(expected: &Json, actual: &Json) -> Option<ValueDifference> {
     unequal("", expected, actual)
 }
 
-fn unequal(at: &str, expected: &Json, actual: &Json) -> Option<Difference> {
+fn unequal(at: &str, expected: &Json, actual: &Json) -> Option<ValueDifference> {
     if expected == actual {
         return None;
     }
@@ -69,7 +69,7 @@ fn unequal(at: &str, expected: &Json, actual: &Json) -> Option<Difference> {
             .filter_map(|key| unequal(&format!("{at}{gap}{key}"), &value(wanted, key), &value(found, key)));
         return differences.next();
     }
-    Some(Difference { at: at.to_owned(), expected: expected.to_string(), actual: actual.to_string() })
+    Some(ValueDifference { at: at.to_owned(), expected: expected.to_string(), actual: actual.to_string() })
 }
 
 fn same(a: &Json, b: &Json) -> bool {
@@ -84,7 +84,7 @@ fn same(a: &Json, b: &Json) -> bool {
     }
 }
 
-fn exactly(field: LineField, wanted: &[Json], actual: &[Json], found: &mut Vec<Difference>) {
+fn exactly(field: LineField, wanted: &[Json], actual: &[Json], found: &mut Vec<ValueDifference>) {
     let same_length = wanted.len() == actual.len();
     let all_match =
         same_length && wanted.iter().zip(actual).all(|(wanted, actual)| item_matches(wanted, actual));
@@ -98,15 +98,19 @@ fn exactly(field: LineField, wanted: &[Json], actual: &[Json], found: &mut Vec<D
         }
         return;
     }
-    found.push(Difference { at: field.name().to_owned(), expected: listed(wanted), actual: listed(actual) });
+    found.push(ValueDifference {
+        at: field.name().to_owned(),
+        expected: listed(wanted),
+        actual: listed(actual),
+    });
 }
 
 fn among(
     field: LineField,
     contains: &[Json],
     excludes: &[Json],
-    seen: &Observation<'_>,
-    found: &mut Vec<Difference>,
+    seen: &StepObservation<'_>,
+    found: &mut Vec<ValueDifference>,
 ) {
     let actual = items(seen.line.get(field.name()).unwrap_or(&Json::Null));
     let present = |wanted: &Json| match (field, wanted) {
@@ -117,11 +121,11 @@ fn among(
     let shown = listed(actual);
     for wanted in contains.iter().filter(|wanted| !present(wanted)) {
         let expected = format!("with {}", plain(wanted));
-        found.push(Difference { at: field.name().to_owned(), expected, actual: shown.clone() });
+        found.push(ValueDifference { at: field.name().to_owned(), expected, actual: shown.clone() });
     }
     for unwanted in excludes.iter().filter(|unwanted| present(unwanted)) {
         let expected = format!("without {}", plain(unwanted));
-        found.push(Difference { at: field.name().to_owned(), expected, actual: shown.clone() });
+        found.push(ValueDifference { at: field.name().to_owned(), expected, actual: shown.clone() });
     }
 }
 
@@ -134,7 +138,7 @@ fn item_matches(wanted: &Json, actual: &Json) -> bool {
     found.is_empty()
 }
 
-fn item_differences(at: String, wanted: &Json, actual: &Json, found: &mut Vec<Difference>) {
+fn item_differences(at: String, wanted: &Json, actual: &Json, found: &mut Vec<ValueDifference>) {
     if let (Json::String(name), Json::Object(entry)) = (wanted, actual)
         && NAMES.iter().any(|key| entry.get(*key).and_then(Json::as_str) == Some(name))
     {
@@ -174,7 +178,7 @@ mod tests {
         let active =
             ["work", "work.build", "work.build.compiling", "work.lint", "work.lint.done"].map(String::from);
         let expectation = Expectation { line: 1, field, wanted };
-        let found = differences(&expectation, &Observation { line: &line, active: &active });
+        let found = differences(&expectation, &StepObservation { line: &line, active: &active });
         let shown: Vec<_> =
             found.iter().map(|d| format!("{}: expected {}, actual {}", d.at, d.expected, d.actual)).collect();
         expect.assert_eq(&shown.join("\n"));

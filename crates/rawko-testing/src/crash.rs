@@ -4,8 +4,8 @@ use rawko_sim::{Crash, CrashMoment, SimulationOptions};
 
 use crate::compare;
 use crate::model::Scenario;
-use crate::play::{Playback, Stage};
-use crate::report::{StepFailure, VariantFailure, VariantReport};
+use crate::play::{Playback, ScenarioStage};
+use crate::report::{StepDifference, VariantFailure, VariantReport};
 
 /// Commits that the variants of one scenario play together. A run plays all of them, so without a limit a scenario of a
 /// thousand timers would take a million steps.
@@ -20,7 +20,7 @@ pub(crate) fn runs_max(commits: usize) -> usize {
 
 /// Plays the scenario once for each commit and each moment around it.
 pub(crate) fn run(
-    stage: &Stage<'_>,
+    stage: &ScenarioStage<'_>,
     scenario: &Scenario,
     baseline: &Playback,
 ) -> Result<VariantReport, String> {
@@ -55,7 +55,7 @@ fn words(commit: u64, moment: CrashMoment) -> String {
 }
 
 /// The first value in which two runs of a scenario differ.
-pub(crate) fn first_difference(baseline: &Playback, playback: &Playback) -> Option<StepFailure> {
+pub(crate) fn first_difference(baseline: &Playback, playback: &Playback) -> Option<StepDifference> {
     baseline.lines.iter().zip(&playback.lines).find_map(|(expected, actual)| {
         let found = compare::first_difference(&expected.json, &actual.json)?;
         Some(actual.place.failure(&found.at, &found.expected, &found.actual))

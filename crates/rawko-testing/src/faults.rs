@@ -4,13 +4,13 @@
 use rawko_sim::{CallPoint, ErrorKind, InjectedFault, InjectedFaultKind, SimulationOptions, Stimulus};
 use serde_json::Value as Json;
 
-use crate::compare::{self, Observation};
+use crate::compare::{self, StepObservation};
 use crate::crash::{first_difference, runs_max};
 use crate::health;
 use crate::model::{Expectation, Scenario};
 use crate::model_faults::{FaultExpectation, FaultOutcome, expectation_for};
-use crate::play::{Playback, Stage};
-use crate::report::{StepFailure, VariantFailure, VariantReport};
+use crate::play::{Playback, ScenarioStage};
+use crate::report::{StepDifference, VariantFailure, VariantReport};
 
 /// Timers and answers that a run waits for after its last stimulus. A chart that polls or retries for ever, with time
 /// between, is not a runaway.
@@ -19,7 +19,7 @@ const AFTER_ALL_STEPS: &str = "all steps";
 
 /// Plays the scenario once for each call and each fault that can happen to it.
 pub(crate) fn run(
-    stage: &Stage<'_>,
+    stage: &ScenarioStage<'_>,
     scenario: &Scenario,
     of_file: &[FaultExpectation],
     baseline: &Playback,
@@ -87,7 +87,7 @@ fn unused<'a>(
 }
 
 fn settled_run(
-    stage: &Stage<'_>,
+    stage: &ScenarioStage<'_>,
     scenario: &Scenario,
     options: SimulationOptions,
 ) -> Result<Playback, String> {
@@ -116,7 +116,7 @@ fn judge(
     settled: &Playback,
     kind: InjectedFaultKind,
     outcome: Option<&FaultOutcome>,
-) -> Option<StepFailure> {
+) -> Option<StepDifference> {
     match (outcome, kind) {
         (Some(FaultOutcome::Same), _) | (None, InjectedFaultKind::Duplicate) => {
             first_difference(baseline, playback)
@@ -132,7 +132,7 @@ fn judge(
 }
 
 /// A step that could not be taken, or an endless number of steps.
-fn step_error(playback: &Playback) -> Option<StepFailure> {
+fn step_error(playback: &Playback) -> Option<StepDifference> {
     playback.lines.iter().find_map(|played| {
         let error = played.line.error.as_ref()?;
         match played.line.error_kind {
@@ -145,14 +145,14 @@ fn step_error(playback: &Playback) -> Option<StepFailure> {
 }
 
 /// Compares the end of a run with the expectations under the fault. Lists are those of the whole run.
-fn final_difference(playback: &Playback, expectations: &[Expectation]) -> Option<StepFailure> {
+fn final_difference(playback: &Playback, expectations: &[Expectation]) -> Option<StepDifference> {
     let last = playback.lines.last()?;
     let mut whole = last.json.clone();
     for list in ["log", "emitted", "sent", "invoked"] {
         let entries = playback.lines.iter().filter_map(|played| played.json.get(list)?.as_array());
         whole[list] = entries.flatten().cloned().collect::<Vec<Json>>().into();
     }
-    let observation = Observation { line: &whole, active: &last.active };
+    let observation = StepObservation { line: &whole, active: &last.active };
     expectations.iter().find_map(|expectation| {
         let found = compare::differences(expectation, &observation).into_iter().next()?;
         Some(last.place.failure_at(expectation.line, &found.at, &found.expected, &found.actual))

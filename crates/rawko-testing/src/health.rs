@@ -5,10 +5,10 @@ use rawko_core::{
 };
 
 use crate::play::{Playback, PlayedLine};
-use crate::report::StepFailure;
+use crate::report::StepDifference;
 
 /// A run that nothing can move any more, though it has not ended.
-pub(crate) fn stall(playback: &Playback) -> Option<StepFailure> {
+pub(crate) fn stall(playback: &Playback) -> Option<StepDifference> {
     let simulation = &playback.simulation;
     let snapshot = simulation.snapshot()?;
     let last = playback.lines.last()?;
@@ -40,7 +40,7 @@ fn is_from_outside(event: &str) -> bool {
 }
 
 /// Finds a failure that the run without the fault does not have, and that has no visible effect.
-pub(crate) fn hidden_failure(playback: &Playback, settled: &Playback) -> Option<StepFailure> {
+pub(crate) fn hidden_failure(playback: &Playback, settled: &Playback) -> Option<StepDifference> {
     let known: Vec<_> = settled.lines.iter().flat_map(hidden).map(|(_, actual)| actual).collect();
     playback.lines.iter().find_map(|played| {
         let (at, actual) = hidden(played).into_iter().find(|(_, actual)| !known.contains(actual))?;

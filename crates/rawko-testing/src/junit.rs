@@ -1,6 +1,6 @@
 //! Test results as JUnit XML, the form continuous integration servers read.
 
-use crate::report::{FileReport, ScenarioReport, StepFailure, TestReport};
+use crate::report::{FileReport, ScenarioReport, StepDifference, TestReport};
 
 impl TestReport {
     /// The report as JUnit XML: one suite per scenario file, one case per scenario.
@@ -64,7 +64,7 @@ fn case(file: &FileReport, scenario: &ScenarioReport) -> String {
     xml + "    </testcase>\n"
 }
 
-fn failure_xml(message: &str, failure: &StepFailure) -> String {
+fn failure_xml(message: &str, failure: &StepDifference) -> String {
     format!(
         "      <failure message=\"{}\">line {}, after {}\nexpected  {}\nactual    {}</failure>\n",
         escaped(message),
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_suite_per_file_and_a_case_per_scenario() {
-        let failure = StepFailure {
+        let failure = StepDifference {
             line: 9,
             step: 1,
             stimulus: "send <GO>".into(),

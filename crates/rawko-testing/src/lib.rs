@@ -25,7 +25,7 @@ use std::path::Path;
 pub use error::TestError;
 pub use plan::ScenarioPlan;
 pub use report::{
-    ChartCoverage, FileReport, ItemCoverage, ScenarioReport, StepFailure, TestReport, VariantFailure,
+    ChartCoverage, FileReport, ItemCoverage, ScenarioReport, StepDifference, TestReport, VariantFailure,
     VariantReport,
 };
 pub use suite::{ProjectContent, Suite};

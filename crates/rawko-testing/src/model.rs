@@ -14,7 +14,7 @@ pub(crate) struct ScenarioFile {
     pub(crate) chart: Option<String>,
     /// Charts that may be invoked as children, relative to the file.
     pub(crate) with: Vec<String>,
-    pub(crate) setup: Setup,
+    pub(crate) setup: ScenarioSetup,
     /// Expectations under faults, for every scenario.
     pub(crate) faults: Vec<FaultExpectation>,
     pub(crate) scenarios: Vec<Scenario>,
@@ -22,15 +22,15 @@ pub(crate) struct ScenarioFile {
 
 /// Initial setup of a simulation. A scenario's own setup overrides the file's, key by key.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Setup {
+pub(crate) struct ScenarioSetup {
     pub(crate) services: serde_json::Map<String, Json>,
     pub(crate) agents: Option<Json>,
     pub(crate) env: serde_json::Map<String, Json>,
     pub(crate) input: serde_json::Map<String, Json>,
 }
 
-impl Setup {
-    pub(crate) fn overridden_by(&self, other: &Setup) -> Setup {
+impl ScenarioSetup {
+    pub(crate) fn overridden_by(&self, other: &ScenarioSetup) -> ScenarioSetup {
         let mut all = self.clone();
         all.services.extend(other.services.clone());
         all.env.extend(other.env.clone());
@@ -46,7 +46,7 @@ impl Setup {
 pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) line: usize,
-    pub(crate) setup: Setup,
+    pub(crate) setup: ScenarioSetup,
     /// Expectations under faults; they go before those of the file.
     pub(crate) faults: Vec<FaultExpectation>,
     pub(crate) steps: Vec<ScenarioStep>,

@@ -1,11 +1,11 @@
 //! `faults:` of a scenario file: expected results of failing calls. Separate from the other keys because only `--faults`
 //! reads it.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_sim::{CallPoint, InjectedFaultKind};
 
 use crate::model::Expectation;
-use crate::read::{BAD_VALUE, Reader, listed};
+use crate::read::{BAD_VALUE, ScenarioReader, listed};
 
 /// One entry: an invoke, a kind of fault, and the expected outcome.
 #[derive(Clone, Debug)]
@@ -58,9 +58,9 @@ pub(crate) fn expectation_for<'a>(
     best(scenario).or_else(|| best(file))
 }
 
-impl Reader<'_> {
+impl ScenarioReader<'_> {
     /// Reads `{INVOKE: {KIND: outcome}}`.
-    pub(crate) fn faults(&mut self, document: Option<&Document>) -> Vec<FaultExpectation> {
+    pub(crate) fn faults(&mut self, document: Option<&SpannedValue>) -> Vec<FaultExpectation> {
         let Some(document) = document else { return Vec::new() };
         let Some(invokes) = document.entries() else {
             self.only_keys(document, &[], "`faults`");
@@ -84,7 +84,7 @@ impl Reader<'_> {
         found
     }
 
-    fn fault_outcome(&mut self, document: &Document) -> FaultOutcome {
+    fn fault_outcome(&mut self, document: &SpannedValue) -> FaultOutcome {
         match document.text() {
             Some("same") => FaultOutcome::Same,
             Some("skip") => FaultOutcome::Skip,

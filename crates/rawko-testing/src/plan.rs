@@ -8,7 +8,7 @@ use rawko_sim::{Simulation, Stimulus, Stubs, agents_from_json};
 use serde_json::{Map, Value as Json};
 
 use crate::model::Scenario;
-use crate::play::Stage;
+use crate::play::ScenarioStage;
 use crate::read::stimulus;
 
 /// The initial setup and the stimuli of a scenario.
@@ -31,7 +31,7 @@ pub struct ScenarioPlan {
 }
 
 impl ScenarioPlan {
-    pub(crate) fn of(stage: &Stage<'_>, scenario: &Scenario, file: PathBuf) -> Result<Self, String> {
+    pub(crate) fn of(stage: &ScenarioStage<'_>, scenario: &Scenario, file: PathBuf) -> Result<Self, String> {
         let setup = stage.setup.overridden_by(&scenario.setup);
         let agents = match &setup.agents {
             Some(agents) => agents_from_json(agents).map_err(|error| error.to_string())?,

@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::{AgentEntry, Chart};
-use rawko_sim::{Line, Simulation, SimulationOptions, Stimulus};
+use rawko_sim::{ReportLine, Simulation, SimulationOptions, Stimulus};
 use serde_json::Value as Json;
 
-use crate::compare::{self, Observation};
-use crate::model::{Scenario, ScenarioStep, Setup};
+use crate::compare::{self, StepObservation};
+use crate::model::{Scenario, ScenarioSetup, ScenarioStep};
 use crate::plan::ScenarioPlan;
-use crate::report::StepFailure;
+use crate::report::StepDifference;
 
 /// Data shared by all scenarios of a file.
-pub(crate) struct Stage<'a> {
+pub(crate) struct ScenarioStage<'a> {
     /// The chart under test first.
     pub(crate) charts: &'a [Arc<Chart>],
-    pub(crate) setup: &'a Setup,
+    pub(crate) setup: &'a ScenarioSetup,
     /// The agents of scenarios that name none.
     pub(crate) agents: &'a [AgentEntry],
 }
@@ -30,16 +30,16 @@ pub(crate) struct Playback {
 
 /// One report line of a run.
 pub(crate) struct PlayedLine {
-    pub(crate) line: Line,
+    pub(crate) line: ReportLine,
     pub(crate) json: Json,
     /// Every active state, ancestors too.
     pub(crate) active: Vec<String>,
-    pub(crate) place: Place,
+    pub(crate) place: LinePlace,
 }
 
 /// The stimulus of a line and its place in the scenario file.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct LinePlace {
     pub(crate) line: usize,
     step: usize,
     stimulus: String,
@@ -48,7 +48,7 @@ pub(crate) struct Place {
 impl Playback {
     /// Plays all stimuli of a scenario.
     pub(crate) fn of(
-        stage: &Stage<'_>,
+        stage: &ScenarioStage<'_>,
         scenario: &Scenario,
         options: SimulationOptions,
     ) -> Result<Self, String> {
@@ -56,7 +56,7 @@ impl Playback {
         let simulation = plan.simulation()?.with_options(options);
         let mut playback = Self { simulation, lines: Vec::new() };
         let line = playback.simulation.start();
-        playback.push(line, Place { line: scenario.line, step: 0, stimulus: "start".to_owned() });
+        playback.push(line, LinePlace { line: scenario.line, step: 0, stimulus: "start".to_owned() });
         let steps = scenario.steps.iter().filter(|step| step.stimulus.is_some());
         for (step, stimulus) in steps.zip(&plan.stimuli) {
             playback.apply(stimulus, step.line, step.label());
@@ -65,12 +65,12 @@ impl Playback {
     }
 
     pub(crate) fn apply(&mut self, stimulus: &Stimulus, line: usize, label: String) {
-        let place = Place { line, step: self.lines.len(), stimulus: label };
+        let place = LinePlace { line, step: self.lines.len(), stimulus: label };
         let line = self.simulation.apply(stimulus);
         self.push(line, place);
     }
 
-    fn push(&mut self, line: Line, place: Place) {
+    fn push(&mut self, line: ReportLine, place: LinePlace) {
         let active = self.simulation.active_paths();
         self.lines.push(PlayedLine { json: line.to_json(), line, active, place });
     }
@@ -87,7 +87,7 @@ impl Playback {
     }
 
     /// The differences to the scenario's expectations. Later ones are reported too.
-    pub(crate) fn failures(&self, scenario: &Scenario) -> Vec<StepFailure> {
+    pub(crate) fn failures(&self, scenario: &Scenario) -> Vec<StepDifference> {
         let mut failures = Vec::new();
         let mut lines = self.lines.iter();
         let Some(mut played) = lines.next() else { return failures };
@@ -104,8 +104,8 @@ impl Playback {
         failures
     }
 
-    fn compare(&self, played: &PlayedLine, step: &ScenarioStep, failures: &mut Vec<StepFailure>) {
-        let observation = Observation { line: &played.json, active: &played.active };
+    fn compare(&self, played: &PlayedLine, step: &ScenarioStep, failures: &mut Vec<StepDifference>) {
+        let observation = StepObservation { line: &played.json, active: &played.active };
         for expectation in &step.expectations {
             let place = &played.place;
             for path in expectation.states().filter(|path| self.simulation.chart().find(path).is_none()) {
@@ -123,19 +123,19 @@ impl Playback {
 
 impl PlayedLine {
     /// Returns the failure of a step that could not be taken; it fails the scenario regardless of expectations.
-    fn step_error(&self) -> Option<StepFailure> {
+    fn step_error(&self) -> Option<StepDifference> {
         let error = self.line.error.as_ref()?;
         Some(self.place.failure("step", "can be taken", error))
     }
 }
 
-impl Place {
-    pub(crate) fn failure(&self, at: &str, expected: &str, actual: &str) -> StepFailure {
+impl LinePlace {
+    pub(crate) fn failure(&self, at: &str, expected: &str, actual: &str) -> StepDifference {
         self.failure_at(self.line, at, expected, actual)
     }
 
-    pub(crate) fn failure_at(&self, line: usize, at: &str, expected: &str, actual: &str) -> StepFailure {
-        StepFailure {
+    pub(crate) fn failure_at(&self, line: usize, at: &str, expected: &str, actual: &str) -> StepDifference {
+        StepDifference {
             line,
             step: self.step,
             stimulus: self.stimulus.clone(),

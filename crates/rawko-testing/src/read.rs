@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use rawko_chart::{Document, DocumentEntry, Finding, Severity, Source, Span};
+use rawko_chart::{DocumentEntry, Finding, Severity, SourceFile, Span, SpannedValue};
 use rawko_sim::{Stimulus, Stubs, agents_from_json};
 use serde_json::Value as Json;
 
-use crate::model::{Expectation, LineField, Matcher, Scenario, ScenarioFile, ScenarioStep, Setup};
+use crate::model::{Expectation, LineField, Matcher, Scenario, ScenarioFile, ScenarioSetup, ScenarioStep};
 
 const UNKNOWN_KEY: &str = "rawko::scenario::unknown_key";
 pub(crate) const WRONG_TYPE: &str = "rawko::scenario::wrong_type";
@@ -23,20 +23,20 @@ const STATUSES: &[&str] = &["active", "done", "error", "cancelled"];
 const AMONG_KEYS: &[&str] = &["contains", "excludes"];
 
 /// The scenarios of a file, or all findings about it.
-pub(crate) fn read(path: &Path, source: &Source) -> Result<ScenarioFile, Vec<Finding>> {
-    let document = Document::read(&source.text)?;
-    let mut reader = Reader { text: &source.text, findings: Vec::new() };
+pub(crate) fn read(path: &Path, source: &SourceFile) -> Result<ScenarioFile, Vec<Finding>> {
+    let document = SpannedValue::read(&source.text)?;
+    let mut reader = ScenarioReader { text: &source.text, findings: Vec::new() };
     let file = reader.file(path, &document);
     if reader.findings.is_empty() { Ok(file) } else { Err(reader.findings) }
 }
 
-pub(crate) struct Reader<'a> {
+pub(crate) struct ScenarioReader<'a> {
     text: &'a str,
     findings: Vec<Finding>,
 }
 
-impl Reader<'_> {
-    fn file(&mut self, path: &Path, document: &Document) -> ScenarioFile {
+impl ScenarioReader<'_> {
+    fn file(&mut self, path: &Path, document: &SpannedValue) -> ScenarioFile {
         self.only_keys(document, FILE_KEYS, "a scenario file");
         let scenarios = match document.get("scenarios") {
             Some(list) => self.list(list, "`scenarios`"),
@@ -56,18 +56,18 @@ impl Reader<'_> {
         }
     }
 
-    fn setup(&mut self, document: &Document) -> Setup {
+    fn setup(&mut self, document: &SpannedValue) -> ScenarioSetup {
         let services = self.object(document.get("services"), "`services`");
         if let (Err(problem), Some(place)) = (stubs(&services), document.get("services")) {
             self.complain(BAD_VALUE, place.span, problem);
         }
-        let agents = document.get("agents").map(Document::to_json);
+        let agents = document.get("agents").map(SpannedValue::to_json);
         if let (Some(Err(problem)), Some(place)) =
             (agents.as_ref().map(agents_from_json), document.get("agents"))
         {
             self.complain(BAD_VALUE, place.span, problem.to_string());
         }
-        Setup {
+        ScenarioSetup {
             services,
             agents,
             env: self.object(document.get("env"), "`env`"),
@@ -75,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scenario(&mut self, document: &Document) -> Scenario {
+    fn scenario(&mut self, document: &SpannedValue) -> Scenario {
         self.only_keys(document, SCENARIO_KEYS, "a scenario");
         let name = match document.get("name") {
             Some(name) => self.text(name, "`name`"),
@@ -94,7 +94,7 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&mut self, document: &Document) -> ScenarioStep {
+    fn step(&mut self, document: &SpannedValue) -> ScenarioStep {
         self.only_keys(document, STEP_KEYS, "a step");
         let stimulus = self.stimulus(document);
         let expectations = match document.get("expect") {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         ScenarioStep { line: self.line(document.span), stimulus, expectations }
     }
 
-    fn stimulus(&mut self, document: &Document) -> Option<Json> {
+    fn stimulus(&mut self, document: &SpannedValue) -> Option<Json> {
         let (send, advance) = (document.get("send"), document.get("advance"));
         if let (Some(_), Some(advance)) = (send, advance) {
             self.complain(BAD_VALUE, advance.span, "a step either sends or advances").help =
@@ -128,7 +128,7 @@ impl Reader<'_> {
         Some(json)
     }
 
-    pub(crate) fn expectations(&mut self, document: &Document) -> Vec<Expectation> {
+    pub(crate) fn expectations(&mut self, document: &SpannedValue) -> Vec<Expectation> {
         let names = LineField::ALL.map(LineField::name);
         self.only_keys(document, &names, "`expect`");
         let entries = document.entries().unwrap_or_default();
@@ -148,7 +148,7 @@ impl Reader<'_> {
     }
 
     /// A word that no status has could only ever fail.
-    fn known_status(&mut self, field: LineField, document: &Document) {
+    fn known_status(&mut self, field: LineField, document: &SpannedValue) {
         let known = document.text().is_some_and(|text| STATUSES.contains(&text));
         if field == LineField::Status && !known {
             let message = format!("`status` is one of {}", listed(STATUSES));
@@ -161,15 +161,15 @@ impl Reader<'_> {
         let among =
             |entries: &[DocumentEntry]| entries.iter().any(|entry| AMONG_KEYS.contains(&entry.key.as_str()));
         if let Some(items) = entry.value.items() {
-            return Matcher::Exactly(items.iter().map(Document::to_json).collect());
+            return Matcher::Exactly(items.iter().map(SpannedValue::to_json).collect());
         }
         if !entry.value.entries().is_some_and(|entries| field.has_plain_entries() || among(entries)) {
             return Matcher::Exactly(vec![entry.value.to_json()]);
         }
         self.only_keys(&entry.value, AMONG_KEYS, &format!("`{}`", entry.key));
         let items = |key: &str| match entry.value.get(key) {
-            Some(Document { data: rawko_chart::DocumentData::List(items), .. }) => {
-                items.iter().map(Document::to_json).collect()
+            Some(SpannedValue { data: rawko_chart::DocumentData::List(items), .. }) => {
+                items.iter().map(SpannedValue::to_json).collect()
             }
             Some(one) => vec![one.to_json()],
             None => Vec::new(),
@@ -177,7 +177,7 @@ impl Reader<'_> {
         Matcher::Among { contains: items("contains"), excludes: items("excludes") }
     }
 
-    pub(crate) fn only_keys(&mut self, document: &Document, known: &[&str], what: &str) {
+    pub(crate) fn only_keys(&mut self, document: &SpannedValue, known: &[&str], what: &str) {
         let Some(entries) = document.entries() else {
             let message = format!("{what} must be a map, not {}", document.kind_words());
             self.complain(WRONG_TYPE, document.span, message);
@@ -193,7 +193,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list<'d>(&mut self, document: &'d Document, what: &str) -> Vec<&'d Document> {
+    fn list<'d>(&mut self, document: &'d SpannedValue, what: &str) -> Vec<&'d SpannedValue> {
         if document.items().is_none() {
             let message = format!("{what} must be a list, not {}", document.kind_words());
             self.complain(WRONG_TYPE, document.span, message);
@@ -201,7 +201,7 @@ impl Reader<'_> {
         document.items().unwrap_or_default().iter().collect()
     }
 
-    fn text(&mut self, document: &Document, what: &str) -> Option<String> {
+    fn text(&mut self, document: &SpannedValue, what: &str) -> Option<String> {
         if document.text().is_none() {
             let message = format!("{what} must be text, not {}", document.kind_words());
             self.complain(WRONG_TYPE, document.span, message);
@@ -210,7 +210,7 @@ impl Reader<'_> {
     }
 
     /// One text or a list of them.
-    fn texts(&mut self, document: Option<&Document>, what: &str) -> Vec<String> {
+    fn texts(&mut self, document: Option<&SpannedValue>, what: &str) -> Vec<String> {
         let Some(document) = document else { return Vec::new() };
         match document.items() {
             Some(items) => items.iter().filter_map(|item| self.text(item, what)).collect(),
@@ -218,7 +218,7 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, document: Option<&Document>, what: &str) -> serde_json::Map<String, Json> {
+    fn object(&mut self, document: Option<&SpannedValue>, what: &str) -> serde_json::Map<String, Json> {
         match document.map(|document| (document, document.to_json())) {
             Some((_, Json::Object(map))) => map,
             None | Some((_, Json::Null)) => serde_json::Map::new(),
@@ -247,7 +247,7 @@ impl Reader<'_> {
     }
 }
 
-fn event_json(name: String, data: Option<&Document>) -> Json {
+fn event_json(name: String, data: Option<&SpannedValue>) -> Json {
     match data {
         Some(data) => serde_json::json!({ "type": name, "data": data.to_json() }),
         None => serde_json::json!({ "type": name }),

@@ -36,7 +36,7 @@ pub struct ScenarioReport {
     /// True if the scenario and all its crash and fault runs passed.
     pub passed: bool,
     /// Differences of the plain run to its expectations; empty if it met all of them.
-    pub failures: Vec<StepFailure>,
+    pub failures: Vec<StepDifference>,
     /// Expressions of the chart that failed, each once. They do not fail the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expression_faults: Vec<String>,
@@ -50,7 +50,7 @@ pub struct ScenarioReport {
 
 /// One difference at one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StepFailure {
+pub struct StepDifference {
     /// Line of the expectation, or of the step if it could not be taken; from 1.
     pub line: usize,
     /// 0 is the start, 1 the first stimulus, as in the simulation's own report.
@@ -84,7 +84,7 @@ pub struct VariantFailure {
     pub variant: String,
     /// The first difference of the run.
     #[serde(flatten)]
-    pub failure: StepFailure,
+    pub failure: StepDifference,
 }
 
 /// The coverage of one chart, over all files.

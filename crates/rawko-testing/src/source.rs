@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::render::{self, Style};
-use rawko_chart::{Finding, Registry, Severity, Source, load_bytes};
+use rawko_chart::render::{self, ReportStyle};
+use rawko_chart::{Finding, Registry, Severity, SourceFile, load_bytes};
 use rawko_core::Chart;
 
 use crate::TestError;
@@ -25,10 +25,10 @@ pub(crate) fn shown(path: &Path) -> String {
     short.unwrap_or(path).display().to_string()
 }
 
-pub(crate) fn read_source(path: &Path) -> Result<Source, TestError> {
+pub(crate) fn read_source(path: &Path) -> Result<SourceFile, TestError> {
     let text = String::from_utf8(read(path)?)
         .map_err(|error| TestError::NotText { name: shown(path), at: error.utf8_error().valid_up_to() })?;
-    Ok(Source::new(shown(path), text))
+    Ok(SourceFile::new(shown(path), text))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TestError> {
@@ -69,7 +69,7 @@ fn load_chart(path: &Path) -> Result<Arc<Chart>, String> {
     }
     let wrong = |finding: &Finding| finding.severity >= Severity::Error && finding.code != UNKNOWN_SERVICE;
     let findings: Vec<_> = loaded.findings.into_iter().filter(wrong).collect();
-    Err(render::report(&findings, &source, Style { color: false }))
+    Err(render::report(&findings, &source, ReportStyle { color: false }))
 }
 
 /// `order.scenario.yaml` is about `order.yaml`, `order.yml` or `order.json`.

@@ -10,7 +10,7 @@ use rawko_sim::SimulationOptions;
 use crate::coverage::Coverage;
 use crate::model::{Scenario, ScenarioFile};
 use crate::plan::ScenarioPlan;
-use crate::play::{Playback, Stage};
+use crate::play::{Playback, ScenarioStage};
 use crate::report::{FileReport, ScenarioReport, TestReport};
 use crate::source::{charts_of, read_source, shown};
 use crate::{TestError, crash, faults, find, read};
@@ -52,7 +52,7 @@ impl Suite {
         for path in find::scenario_files(path.as_ref())? {
             let source = read_source(&path)?;
             let scenarios = read::read(&path, &source)
-                .map_err(|findings| render::report(&findings, &source, render::Style::default()));
+                .map_err(|findings| render::report(&findings, &source, render::ReportStyle::default()));
             files.push(LoadedFile { path, scenarios });
         }
         let project = Box::new(|_: &Path| ProjectContent::default());
@@ -122,7 +122,7 @@ impl Suite {
         report.chart = named.first().map(|(name, _)| name.clone());
         named.iter().for_each(|(name, chart)| coverage.expect(name, chart));
         let ProjectContent { charts, agents } = self.content(file, named);
-        let stage = Stage { charts: &charts, setup: &file.setup, agents: &agents };
+        let stage = ScenarioStage { charts: &charts, setup: &file.setup, agents: &agents };
         for scenario in &file.scenarios {
             match self.run_scenario(&stage, file, scenario, coverage) {
                 Ok(scenario) => report.scenarios.push(scenario),
@@ -152,7 +152,7 @@ impl Suite {
             let scenarios = file.scenarios.as_ref().map_err(|problem| wrong(problem.clone()))?;
             let named = charts_of(scenarios).map_err(wrong)?;
             let ProjectContent { charts, agents } = self.content(scenarios, &named);
-            let stage = Stage { charts: &charts, setup: &scenarios.setup, agents: &agents };
+            let stage = ScenarioStage { charts: &charts, setup: &scenarios.setup, agents: &agents };
             for scenario in &scenarios.scenarios {
                 plans.push(ScenarioPlan::of(&stage, scenario, file.path.clone()).map_err(wrong)?);
             }
@@ -162,7 +162,7 @@ impl Suite {
 
     fn run_scenario(
         &self,
-        stage: &Stage<'_>,
+        stage: &ScenarioStage<'_>,
         file: &ScenarioFile,
         scenario: &Scenario,
         coverage: &mut Coverage,

@@ -85,7 +85,8 @@ fn a_project_adds_charts_that_can_be_invoked() {
     let suite = Suite::load(dir.path()).unwrap();
     assert_eq!(suite.run().failed(), 1);
 
-    let child = rawko_chart::Source::new("child.yaml", "{id: child, initial: x, states: {x: {type: final}}}");
+    let child =
+        rawko_chart::SourceFile::new("child.yaml", "{id: child, initial: x, states: {x: {type: final}}}");
     let child = Arc::new(rawko_chart::load(&child, &rawko_chart::Registry::default()).chart.unwrap());
     let suite = suite.with_project(move |_| ProjectContent {
         charts: vec![Arc::clone(&child)],

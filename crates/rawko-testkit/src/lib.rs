@@ -11,8 +11,10 @@ mod server;
 mod wire;
 
 pub use guarded::{Guarded, Spawn};
-pub use reply::{Ending, Reply};
-pub use request::Asked;
+pub use reply::{ModelReply, ReplyEnding};
+pub use request::ReceivedRequest;
 pub use restate::{RestateCluster, RestateOptions, RestateServer, free_port, restate_program};
 pub use server::ProviderServer;
-pub use wire::{Answer, Call, Format, Reason, anthropic, gemini, ollama, openai, responses};
+pub use wire::{
+    ModelAnswer, ModelToolCall, Reason, WireProtocol, anthropic, gemini, ollama, openai, responses,
+};

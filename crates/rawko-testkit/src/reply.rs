@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// End of the connection after the last chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ReplyEnding {
     /// Terminated as HTTP requires.
     Whole,
     /// Closed in the middle.
@@ -17,21 +17,21 @@ pub enum Ending {
 
 /// A response that the server sends for one request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct ModelReply {
     /// HTTP status.
     pub status: u16,
     /// Headers in the order in which they are sent; a content type comes first.
     pub headers: Vec<(String, String)>,
     /// Each chunk is sent separately.
     pub pieces: Vec<Vec<u8>>,
-    /// The end of the connection; [`Ending::Whole`] by default.
-    pub ending: Ending,
+    /// The end of the connection; [`ReplyEnding::Whole`] by default.
+    pub ending: ReplyEnding,
 }
 
-impl Reply {
+impl ModelReply {
     fn new(status: u16, content_type: &str, pieces: Vec<Vec<u8>>) -> Self {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-        Self { status, headers, pieces, ending: Ending::Whole }
+        Self { status, headers, pieces, ending: ReplyEnding::Whole }
     }
 
     /// Server-sent events, each chunk sent separately.
@@ -71,7 +71,7 @@ impl Reply {
 
     /// Sets the end of the connection.
     #[must_use]
-    pub fn ending(self, ending: Ending) -> Self {
+    pub fn ending(self, ending: ReplyEnding) -> Self {
         Self { ending, ..self }
     }
 
@@ -87,7 +87,7 @@ impl Reply {
     pub fn cut_after(self, bytes: usize) -> Self {
         let mut all = self.pieces.concat();
         all.truncate(bytes);
-        Self { pieces: vec![all], ending: Ending::Cut, ..self }
+        Self { pieces: vec![all], ending: ReplyEnding::Cut, ..self }
     }
 
     /// Returns the content without chunk boundaries.

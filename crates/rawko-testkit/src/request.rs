@@ -11,7 +11,7 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A received request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// In upper case, as sent: `POST`.
     pub method: String,
     /// Includes the query string.
@@ -22,7 +22,7 @@ pub struct Asked {
     pub body: Value,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// Returns `None` if the client closed the connection.
     pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Self>> {
         let (mut bytes, mut chunk) = (Vec::new(), [0; 8192]);

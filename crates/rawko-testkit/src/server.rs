@@ -11,24 +11,26 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::reply::{Ending, Reply};
-use crate::request::Asked;
+use crate::reply::{ModelReply, ReplyEnding};
+use crate::request::ReceivedRequest;
 
 /// Between two repetitions of the last piece.
 const REPEAT_EVERY: Duration = Duration::from_millis(5);
 
-type Answering = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Answering = dyn Fn(&ReceivedRequest) -> ModelReply + Send + Sync;
 
 /// Server on loopback with its own port. Stops when dropped.
 pub struct ProviderServer {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl ProviderServer {
     /// Computes each reply from the request.
-    pub async fn new(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
+    pub async fn new(
+        answer: impl Fn(&ReceivedRequest) -> ModelReply + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -37,12 +39,12 @@ impl ProviderServer {
     }
 
     /// Sends these replies in order, then a failure for any further request.
-    pub async fn replying(replies: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
+    pub async fn replying(replies: impl IntoIterator<Item = ModelReply>) -> io::Result<Self> {
         let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
         Self::new(move |_| {
             let next = replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             next.unwrap_or_else(|| {
-                Reply::json(418, &json!({"error": {"message": "the test has no reply left"}}))
+                ModelReply::json(418, &json!({"error": {"message": "the test has no reply left"}}))
             })
         })
         .await
@@ -54,7 +56,7 @@ impl ProviderServer {
     }
 
     /// Returns all requests so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -66,7 +68,7 @@ impl Drop for ProviderServer {
 }
 
 /// Connections end with this task; a silent one would otherwise stay open forever.
-async fn serve(listener: TcpListener, answer: Arc<Answering>, asked: Arc<Mutex<Vec<Asked>>>) {
+async fn serve(listener: TcpListener, answer: Arc<Answering>, asked: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let (answer, asked) = (Arc::clone(&answer), Arc::clone(&asked));
@@ -77,8 +79,12 @@ async fn serve(listener: TcpListener, answer: Arc<Answering>, asked: Arc<Mutex<V
     }
 }
 
-async fn converse(mut stream: TcpStream, answer: &Answering, asked: &Mutex<Vec<Asked>>) -> io::Result<()> {
-    let Some(request) = Asked::read(&mut stream).await? else { return Ok(()) };
+async fn converse(
+    mut stream: TcpStream,
+    answer: &Answering,
+    asked: &Mutex<Vec<ReceivedRequest>>,
+) -> io::Result<()> {
+    let Some(request) = ReceivedRequest::read(&mut stream).await? else { return Ok(()) };
     let reply = answer(&request);
     asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
     stream.set_nodelay(true)?;
@@ -89,10 +95,10 @@ async fn converse(mut stream: TcpStream, answer: &Answering, asked: &Mutex<Vec<A
         tokio::task::yield_now().await;
     }
     match reply.ending {
-        Ending::Whole => stream.write_all(b"0\r\n\r\n").await,
-        Ending::Cut => Ok(()),
-        Ending::Silent => std::future::pending().await,
-        Ending::Repeating => loop {
+        ReplyEnding::Whole => stream.write_all(b"0\r\n\r\n").await,
+        ReplyEnding::Cut => Ok(()),
+        ReplyEnding::Silent => std::future::pending().await,
+        ReplyEnding::Repeating => loop {
             tokio::time::sleep(REPEAT_EVERY).await;
             write_piece(&mut stream, reply.pieces.last().map_or(b"\n", Vec::as_slice)).await?;
         },
@@ -106,7 +112,7 @@ async fn write_piece(stream: &mut TcpStream, piece: &[u8]) -> io::Result<()> {
     stream.flush().await
 }
 
-fn head(reply: &Reply) -> String {
+fn head(reply: &ModelReply) -> String {
     let headers: String = reply.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
         "HTTP/1.1 {} Reply\r\n{headers}transfer-encoding: chunked\r\nconnection: close\r\n\r\n",

@@ -3,15 +3,15 @@
 use rawko_process::ProjectAccess;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::Refused;
-use super::pattern::{self, Entry};
+use super::outcome::RefusedCall;
+use super::pattern::{self, ToolPattern};
 use super::permissions::Permissions;
 
 /// Layers, outermost first: project, agent, state, phase; a sub-agent's layers follow its parent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The layers, outermost first. A call must pass each.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<GrantLayer>,
     /// Rules on single calls: of the user, the project and each agent on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Permissions>,
@@ -19,7 +19,7 @@ pub struct Grant {
 
 /// One set of rules and its source, so that a refusal can name the setting to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layer {
+pub struct GrantLayer {
     /// Source for the refusal: ``the phase `research` (`phases.research.tools` in .rawko/config.yaml)``.
     pub source: String,
     /// Patterns on names (`Read`, `mcp__git__*`); `None` allows all.
@@ -50,13 +50,13 @@ pub struct BashFilter {
 
 impl Grant {
     /// Creates a grant of these layers, without permissions.
-    pub fn new(layers: impl IntoIterator<Item = Layer>) -> Self {
+    pub fn new(layers: impl IntoIterator<Item = GrantLayer>) -> Self {
         Self { layers: layers.into_iter().collect(), permissions: Vec::new() }
     }
 
     /// Adds a layer; the result allows at most as much as before.
     #[must_use]
-    pub fn narrowed(&self, layer: Layer) -> Self {
+    pub fn narrowed(&self, layer: GrantLayer) -> Self {
         let layers = self.layers.iter().cloned().chain([layer]).collect();
         Self { layers, permissions: self.permissions.clone() }
     }
@@ -87,20 +87,20 @@ impl Grant {
 
     /// Returns the problems of the rules themselves.
     pub fn problems(&self) -> Vec<String> {
-        self.layers.iter().flat_map(Layer::problems).collect()
+        self.layers.iter().flat_map(GrantLayer::problems).collect()
     }
 
-    pub(super) fn check(&self, tool: &str) -> Result<(), Refused> {
+    pub(super) fn check(&self, tool: &str) -> Result<(), RefusedCall> {
         self.layers.iter().try_for_each(|layer| layer.check(tool))?;
         let denied = self.permissions.iter().find_map(|set| Some((set, set.denied_tool(tool)?)));
         denied.map_or(Ok(()), |(set, rule)| {
             let why = format!("`{tool}` is denied by `{rule}` in `permissions.deny` of {}", set.file);
-            Err(Refused::new("permission_denied", &set.file, why))
+            Err(RefusedCall::new("permission_denied", &set.file, why))
         })
     }
 }
 
-impl Layer {
+impl GrantLayer {
     /// Returns true if this layer allows a tool.
     pub fn allows(&self, tool: &str) -> bool {
         self.check(tool).is_ok()
@@ -117,26 +117,27 @@ impl Layer {
                 last_line(&error.to_string())
             ))
         });
-        let entries =
-            self.allowed.iter().flatten().chain(&self.blocked).filter_map(|entry| match Entry::of(entry) {
-                Entry::Tool(_) | Entry::Command(_) => None,
-                Entry::Narrowed { tool } => Some(format!(
+        let entries = self.allowed.iter().flatten().chain(&self.blocked).filter_map(|entry| {
+            match ToolPattern::of(entry) {
+                ToolPattern::Tool(_) | ToolPattern::Command(_) => None,
+                ToolPattern::Narrowed { tool } => Some(format!(
                     "{}: `{entry}`: only Bash can be narrowed in parentheses, `{tool}` cannot",
                     self.source
                 )),
-            });
+            }
+        });
         regexes.chain(entries).collect()
     }
 
-    fn check(&self, tool: &str) -> Result<(), Refused> {
+    fn check(&self, tool: &str) -> Result<(), RefusedCall> {
         if let Some(entry) = self.blocked.iter().find(|entry| blocks(entry, tool)) {
             let why = format!("`{tool}` is blocked by `{entry}` in {}", self.source);
-            return Err(Refused::new("tool_blocked", &self.source, why));
+            return Err(RefusedCall::new("tool_blocked", &self.source, why));
         }
         match &self.allowed {
             Some(allowed) if !allowed.iter().any(|entry| admits(entry, tool)) => {
                 let why = format!("`{tool}` is not allowed in {}", self.source);
-                Err(Refused::new("tool_not_allowed", &self.source, why))
+                Err(RefusedCall::new("tool_not_allowed", &self.source, why))
             }
             Some(_) | None => Ok(()),
         }
@@ -144,17 +145,17 @@ impl Layer {
 }
 
 fn blocks(entry: &str, tool: &str) -> bool {
-    match Entry::of(entry) {
-        Entry::Tool(name) | Entry::Narrowed { tool: name } => pattern::names(name, tool),
-        Entry::Command(_) => false,
+    match ToolPattern::of(entry) {
+        ToolPattern::Tool(name) | ToolPattern::Narrowed { tool: name } => pattern::names(name, tool),
+        ToolPattern::Command(_) => false,
     }
 }
 
 fn admits(entry: &str, tool: &str) -> bool {
-    match Entry::of(entry) {
-        Entry::Tool(name) => pattern::names(name, tool),
-        Entry::Command(_) => tool == "Bash",
-        Entry::Narrowed { .. } => false,
+    match ToolPattern::of(entry) {
+        ToolPattern::Tool(name) => pattern::names(name, tool),
+        ToolPattern::Command(_) => tool == "Bash",
+        ToolPattern::Narrowed { .. } => false,
     }
 }
 

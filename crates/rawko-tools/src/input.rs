@@ -12,9 +12,9 @@ const COMPLAINTS_MAX: usize = 8;
 
 /// Validators by tool, compiled on first use.
 #[derive(Default)]
-pub(super) struct Inputs([OnceLock<Option<Validator>>; Builtin::ALL.len()]);
+pub(super) struct InputValidators([OnceLock<Option<Validator>>; Builtin::ALL.len()]);
 
-impl Inputs {
+impl InputValidators {
     /// Validates an input and lists all problems in a form for the model.
     pub(super) fn check(&self, tool: Builtin, input: &Value) -> Result<(), String> {
         let at = Builtin::ALL.iter().position(|other| *other == tool).unwrap_or_default();

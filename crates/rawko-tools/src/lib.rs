@@ -1,12 +1,12 @@
 //! Tools that agents can call. One dispatch point; every call passes the grant.
 //!
 //! ```
-//! use rawko_tools::{Grant, Layer};
+//! use rawko_tools::{Grant, GrantLayer};
 //!
-//! let rules = |source: &str, blocked: &[&str]| Layer {
+//! let rules = |source: &str, blocked: &[&str]| GrantLayer {
 //!     source: source.to_owned(),
 //!     blocked: blocked.iter().map(|tool| (*tool).to_owned()).collect(),
-//!     ..Layer::default()
+//!     ..GrantLayer::default()
 //! };
 //! // Each layer only narrows: what one blocks, no other allows again.
 //! let grant = Grant::new([rules("the project", &["Bash"]), rules("the agent", &["Web*"])]);
@@ -21,13 +21,12 @@ mod alias;
 mod bash;
 mod builtin;
 mod confine;
+mod external_agents;
 mod files;
-mod foreign;
 mod grant;
 mod ignored;
 mod input;
 mod known;
-mod narrow;
 mod network;
 mod outcome;
 mod own_places;
@@ -39,6 +38,7 @@ mod question;
 mod reach;
 mod sampling;
 mod settings;
+mod settings_layers;
 mod shell;
 mod skill;
 mod think;
@@ -49,21 +49,21 @@ mod web;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use bash::{OutputWatch, Variables, with_output_watch};
+pub use bash::{CommandVariables, OutputWatch, with_output_watch};
 pub use confine::ProtectedPaths;
 pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
-pub use grant::{BashFilter, Grant, Layer};
+pub use grant::{BashFilter, Grant, GrantLayer};
 pub use ignored::IgnoreRules;
 pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
-pub use narrow::LayeredTools;
-pub use outcome::{Refusal, ToolFacts, ToolOutcome, ToolQuestion, WantedHost};
+pub use outcome::{ToolFacts, ToolOutcome, ToolQuestion, ToolRefusal, WantedHost};
 pub use permissions::{
-    AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, network_rule,
-    read_agent, read_section, shown,
+    AlwaysError, AskMode, Judgement, Party, PermissionEffect, Permissions, RuleProblem, add_rules,
+    network_rule, read_agent, read_section, shown,
 };
 pub use question::ASK_USER;
 pub use sampling::SamplingSettings;
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
+pub use settings_layers::LayeredTools;
 pub use skill::Skill;
 pub use toolbox::{Clearance, ToolCall, Toolbox};
 pub use unconfined::{ACTING_COMMANDS, CallVerdict, UnconfinedCalls};
@@ -75,7 +75,7 @@ pub use rawko_process::ProjectAccess;
 use rawko_model::ToolSpec;
 
 /// A pending tool call.
-pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
 /// A source of tools besides the built-in ones: MCP servers, an embedder.
 pub trait ToolSource: Send + Sync {
@@ -104,7 +104,7 @@ pub trait ToolSource: Send + Sync {
     }
 
     /// Calls a tool. A program that runs for an agent without write access must not have it either.
-    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a>;
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> ToolFuture<'a>;
 
     /// Calls a tool that may ask the person something: `question` in the data of the outcome. The call is then made again
     /// with their reply.
@@ -114,7 +114,7 @@ pub trait ToolSource: Send + Sync {
         input: Value,
         access: ProjectAccess,
         _occasion: Occasion<'a>,
-    ) -> Running<'a> {
+    ) -> ToolFuture<'a> {
         self.call(name, input, access)
     }
 }

@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use super::grant::Grant;
 use super::input::text;
-use super::outcome::{Failure, ToolOutcome};
+use super::outcome::{ToolFailure, ToolOutcome};
 use super::permissions::Judgement;
 use super::toolbox::{Resolved, Toolbox};
 use super::web::{SearchEngine, search};
@@ -35,7 +35,7 @@ impl Toolbox {
     }
 
     /// Searches the web by the service of the settings.
-    pub(super) async fn search(&self, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
+    pub(super) async fn search(&self, input: &Value, grant: &Grant) -> Result<ToolOutcome, ToolFailure> {
         let settings = &self.tools.settings;
         match &settings.search {
             Some(service) => {

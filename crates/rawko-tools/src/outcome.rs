@@ -3,7 +3,7 @@
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
-use rawko_model::Part;
+use rawko_model::MessagePart;
 
 /// The outcome of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,18 +14,18 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// Set if a rule refused the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<ToolRefusal>,
     /// Structured data: the exit code, changed files, the new plan.
     #[serde(default)]
     pub data: Value,
     /// Returned images.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Part>,
+    pub images: Vec<MessagePart>,
 }
 
 /// A rule that refused a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct ToolRefusal {
     /// Stable name of the rule that refused: `tool_blocked`, `tool_not_allowed`, `path_outside`, `command_blocked`…
     pub rule: String,
     /// The setting that contains the rule.
@@ -114,13 +114,13 @@ pub struct WantedHost {
 
 /// A refused call, before it is formatted for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedCall {
     pub(crate) rule: &'static str,
     pub(crate) source: String,
     pub(crate) why: String,
 }
 
-impl Refused {
+impl RefusedCall {
     pub(crate) fn new(rule: &'static str, source: &str, why: impl Into<String>) -> Self {
         Self { rule, source: source.to_owned(), why: why.into() }
     }
@@ -134,7 +134,7 @@ impl Refused {
         ToolOutcome {
             content,
             is_error: true,
-            refusal: Some(Refusal { rule: self.rule.to_owned(), source: self.source }),
+            refusal: Some(ToolRefusal { rule: self.rule.to_owned(), source: self.source }),
             ..ToolOutcome::default()
         }
     }
@@ -142,20 +142,20 @@ impl Refused {
 
 /// The failure of a built-in tool: an error or a refusal.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    Refused(Refused),
+pub(crate) enum ToolFailure {
+    Refused(RefusedCall),
     /// Error text for the model: the problem and the fix.
     Said(String),
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Failure::Refused(refused)
+impl From<RefusedCall> for ToolFailure {
+    fn from(refused: RefusedCall) -> Self {
+        ToolFailure::Refused(refused)
     }
 }
 
-impl From<String> for Failure {
+impl From<String> for ToolFailure {
     fn from(said: String) -> Self {
-        Failure::Said(said)
+        ToolFailure::Said(said)
     }
 }

@@ -22,7 +22,7 @@ const LOOKING: [&str; 5] = ["check", "graph", "simulate", "test", "verify"];
 
 /// What a line reaches; the worst counts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum LineReach {
     /// rawko's state directory.
     State,
     /// A program that is a copy of this one.
@@ -44,10 +44,10 @@ pub(super) struct OwnPlaces<'a> {
 }
 
 impl OwnPlaces<'_> {
-    pub(super) fn reach(&self, line: &str) -> Reach {
+    pub(super) fn reach(&self, line: &str) -> LineReach {
         let joined: String = line.chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')).collect();
         if STATE_TEXTS.iter().any(|text| joined.contains(text)) {
-            return Reach::State;
+            return LineReach::State;
         }
         // With the quotes removed, and with the quotes as borders.
         let mut words = self.words(&joined);
@@ -65,7 +65,7 @@ impl OwnPlaces<'_> {
             let place = real(path);
             if let Some(state) = self.state {
                 if place.starts_with(state) {
-                    return Reach::State;
+                    return LineReach::State;
                 }
                 // `~/.l*/s*` may be anything below the directory before the first wildcard.
                 let fixed = word.find(['*', '?', '[', '{']).map(|end| path_before(path, word, end));
@@ -74,7 +74,7 @@ impl OwnPlaces<'_> {
                 above |= matches_more || (is_whole && is_directory_word(word) && state.starts_with(&place));
             }
             if is_copy(path) {
-                return Reach::Copy((*word).clone());
+                return LineReach::Copy((*word).clone());
             }
             let part = match Path::new(word).is_absolute() {
                 true => part_within(self.root, path),
@@ -84,9 +84,9 @@ impl OwnPlaces<'_> {
             gate = gate.or(part.filter(|part| GATES.contains(part)));
         }
         match gate {
-            Some(part) => Reach::Gate(part),
-            None if above => Reach::AboveState,
-            None => Reach::Nothing,
+            Some(part) => LineReach::Gate(part),
+            None if above => LineReach::AboveState,
+            None => LineReach::Nothing,
         }
     }
 
@@ -254,13 +254,13 @@ mod tests {
             "a=operator.token; cat $b/$a",
             "sqlite3 --db=~/.local/state/rawko/projects/a",
         ] {
-            assert_eq!(places.reach(line), Reach::State, "{line}");
+            assert_eq!(places.reach(line), LineReach::State, "{line}");
         }
         for line in ["cat ~/.local/s*/r*/o*", "grep -r x ~", "find ~/.local -name x", "tar c ../.."] {
-            assert_eq!(places.reach(line), Reach::AboveState, "{line}");
+            assert_eq!(places.reach(line), LineReach::AboveState, "{line}");
         }
         for line in ["rm -rf .claude", "sed -i s/a/b/ .rawko/config.yaml", "mv './.claude' c"] {
-            assert!(matches!(places.reach(line), Reach::Gate(_)), "{line}");
+            assert!(matches!(places.reach(line), LineReach::Gate(_)), "{line}");
         }
         for line in [
             "ls -la ~",
@@ -269,7 +269,7 @@ mod tests {
             "git add -A && git commit -m 'a: b'",
             "rm -rf target/*",
         ] {
-            assert_eq!(places.reach(line), Reach::Nothing, "{line}");
+            assert_eq!(places.reach(line), LineReach::Nothing, "{line}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
                 "mkdir n && touch n/../c",
                 &format!("rm {given}"),
             ] {
-                assert_eq!(places.reach(line), Reach::Nothing, "{line}");
+                assert_eq!(places.reach(line), LineReach::Nothing, "{line}");
             }
             for line in [
                 "touch .claude/settings.json",
@@ -308,13 +308,13 @@ mod tests {
                 "touch ~/linked/.claude/settings.json",
                 &format!("rm {}/.claude/a", cwd.display()),
             ] {
-                assert_eq!(places.reach(line), Reach::Gate(places_part(line)), "{line}");
+                assert_eq!(places.reach(line), LineReach::Gate(places_part(line)), "{line}");
             }
         }
         // A project that is such a directory itself.
         let own = home.join("repo/.claude");
         let places = OwnPlaces { root: &own, cwd: &own, home: Some(&home), state: None };
-        assert_eq!(places.reach("touch settings.json"), Reach::Gate(".claude"));
+        assert_eq!(places.reach("touch settings.json"), LineReach::Gate(".claude"));
     }
 
     fn places_part(line: &str) -> &'static str {

@@ -17,7 +17,7 @@ pub(super) fn wildcard(pattern: &str, text: &str) -> bool {
 
 /// A parsed entry.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Entry<'e> {
+pub(super) enum ToolPattern<'e> {
     Tool(&'e str),
     /// `Bash(…)`: the tool, limited to these commands.
     Command(&'e str),
@@ -28,18 +28,18 @@ pub(super) enum Entry<'e> {
     },
 }
 
-impl<'e> Entry<'e> {
+impl<'e> ToolPattern<'e> {
     pub(super) fn of(text: &'e str) -> Self {
         let text = text.trim();
         let Some((tool, inside)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
-            return Entry::Tool(text);
+            return ToolPattern::Tool(text);
         };
         let (tool, inside) = (tool.trim(), inside.trim());
         let is_bash = alias::resolved(tool) == Some(super::builtin::Builtin::Bash);
         match inside {
-            "" | "*" | ":*" | "**" => Entry::Tool(tool),
-            _ if is_bash => Entry::Command(inside),
-            _ => Entry::Narrowed { tool },
+            "" | "*" | ":*" | "**" => ToolPattern::Tool(tool),
+            _ if is_bash => ToolPattern::Command(inside),
+            _ => ToolPattern::Narrowed { tool },
         }
     }
 }
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn entries_are_taken_apart() {
-        assert_eq!(Entry::of("Read"), Entry::Tool("Read"));
-        assert_eq!(Entry::of("Bash(git log:*)"), Entry::Command("git log:*"));
-        assert_eq!(Entry::of("shell(npm test)"), Entry::Command("npm test"));
-        assert_eq!(Entry::of("Bash(*)"), Entry::Tool("Bash"));
-        assert_eq!(Entry::of("Read(src/**)"), Entry::Narrowed { tool: "Read" });
+        assert_eq!(ToolPattern::of("Read"), ToolPattern::Tool("Read"));
+        assert_eq!(ToolPattern::of("Bash(git log:*)"), ToolPattern::Command("git log:*"));
+        assert_eq!(ToolPattern::of("shell(npm test)"), ToolPattern::Command("npm test"));
+        assert_eq!(ToolPattern::of("Bash(*)"), ToolPattern::Tool("Bash"));
+        assert_eq!(ToolPattern::of("Read(src/**)"), ToolPattern::Narrowed { tool: "Read" });
     }
 }

@@ -1,7 +1,7 @@
 //! Which MCP servers a grant can use at all. A server whose tools are all refused is never started.
 
-use super::grant::{Grant, Layer};
-use super::pattern::{Entry, wildcard};
+use super::grant::{Grant, GrantLayer};
+use super::pattern::{ToolPattern, wildcard};
 
 impl Grant {
     /// Returns true if the grant may allow a tool whose name begins with `prefix` (`mcp__git__`). Errs towards true
@@ -12,7 +12,7 @@ impl Grant {
     }
 }
 
-impl Layer {
+impl GrantLayer {
     fn reaches(&self, prefix: &str) -> bool {
         let is_blocked = self.blocked.iter().any(|entry| blocks_all(entry, prefix));
         let allowed = self.allowed.as_ref();
@@ -22,7 +22,9 @@ impl Layer {
 
 /// Returns true if an entry names every tool with the prefix.
 fn blocks_all(entry: &str, prefix: &str) -> bool {
-    let (Entry::Tool(name) | Entry::Narrowed { tool: name }) = Entry::of(entry) else { return false };
+    let (ToolPattern::Tool(name) | ToolPattern::Narrowed { tool: name }) = ToolPattern::of(entry) else {
+        return false;
+    };
     let name = name.to_ascii_lowercase();
     // A star at the end stands for any rest of the name; `mcp__git` stands for its server.
     (name.ends_with('*') && wildcard(&name, prefix)) || format!("{name}__") == prefix
@@ -30,7 +32,7 @@ fn blocks_all(entry: &str, prefix: &str) -> bool {
 
 /// Returns true if an entry names a tool with the prefix.
 fn admits_some(entry: &str, prefix: &str) -> bool {
-    let Entry::Tool(name) = Entry::of(entry) else { return false };
+    let ToolPattern::Tool(name) = ToolPattern::of(entry) else { return false };
     let name = name.to_ascii_lowercase();
     match name.split_once('*') {
         Some((head, _)) => prefix.starts_with(head) || head.starts_with(prefix),
@@ -63,7 +65,8 @@ mod tests {
             (Some("mcp__git__log"), "mcp__*", false),
             (Some(""), "", false),
         ] {
-            let layer = Layer { allowed: allowed.map(of), blocked: of(blocked), ..Layer::default() };
+            let layer =
+                GrantLayer { allowed: allowed.map(of), blocked: of(blocked), ..GrantLayer::default() };
             assert_eq!(Grant::new([layer]).reaches("mcp__git__"), expected, "{allowed:?} {blocked}");
         }
     }

@@ -1,7 +1,7 @@
 //! `tools.sampling` of the settings: which MCP servers may ask for completions of the person's model, and how many.
 //! Without it they are refused: a server does not spend the person's money unasked.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_chart::codes::settings::MISSING_KEY;
 use rawko_settings::SettingsReader;
 
@@ -22,7 +22,7 @@ pub struct SamplingSettings {
 }
 
 impl SamplingSettings {
-    pub(crate) fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Self> {
+    pub(crate) fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<Self> {
         const KEYS: [&str; 4] = ["servers", "model", "completions_max", "output_tokens_max"];
         let mut servers = None;
         let mut sampling = Self {
@@ -63,6 +63,6 @@ impl SamplingSettings {
 }
 
 /// A mistake in a limit never widens it.
-fn limit(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> u32 {
+fn limit(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> u32 {
     reader.whole(at, what, 1).map_or(1, |number| u32::try_from(number).unwrap_or(u32::MAX))
 }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rawko_chart::{Document, DocumentEntry};
+use rawko_chart::{DocumentEntry, SpannedValue};
 use rawko_process::Egress;
 pub use rawko_process::Sandbox;
 use rawko_settings::SettingsReader;
 
-use super::bash::Variables;
-use super::grant::{BashFilter, Layer};
+use super::bash::CommandVariables;
+use super::grant::{BashFilter, GrantLayer};
 use super::sampling::SamplingSettings;
 use super::shell::pattern_problem;
 use super::web::SearchSettings;
@@ -57,7 +57,7 @@ pub struct BashSettings {
     /// Patterns of command lines that are refused.
     pub blocked_patterns: Vec<String>,
     /// The environment of rawko, of which commands inherit a short list.
-    pub inherited: Variables,
+    pub inherited: CommandVariables,
     /// Variables passed besides that list.
     pub passed: Vec<String>,
     /// Variables set for every command.
@@ -81,7 +81,7 @@ impl Default for BashSettings {
             sandbox: Sandbox::default(),
             allowed_commands: None,
             blocked_patterns: Vec::new(),
-            inherited: Variables::of_process(),
+            inherited: CommandVariables::of_process(),
             passed: Vec::new(),
             set: Vec::new(),
         }
@@ -91,7 +91,7 @@ impl Default for BashSettings {
 impl ToolSettings {
     /// Reads the section. Problems are reported to the reader and replaced by the default, except that a mistake in a
     /// list that narrows never widens it.
-    pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+    pub fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Self {
         let mut settings = Self::default();
         const KEYS: [&str; 10] = [
             "bash",
@@ -123,10 +123,10 @@ impl ToolSettings {
     }
 
     /// Returns the outermost layer of every grant in the project.
-    pub fn project_layer(&self) -> Layer {
+    pub fn project_layer(&self) -> GrantLayer {
         let bash = &self.bash;
         let has_filter = bash.allowed_commands.is_some() || !bash.blocked_patterns.is_empty();
-        Layer {
+        GrantLayer {
             source: "the project's settings (`tools` in .rawko/config.yaml)".to_owned(),
             allowed: self.allowed.clone(),
             blocked: self.blocked.clone(),
@@ -140,7 +140,7 @@ impl ToolSettings {
 }
 
 impl BashSettings {
-    fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+    fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Self {
         const KEYS: [&str; 6] =
             ["timeout", "output_max", "env", "sandbox", "allowed_commands", "blocked_patterns"];
         let what = "`tools.bash`";
@@ -166,7 +166,7 @@ impl BashSettings {
 }
 
 impl WebSettings {
-    fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
+    fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Self {
         let mut web = Self::default();
         for entry in reader.record(at, "`tools.web`", &["hosts", "private"]) {
             match entry.key.as_str() {
@@ -196,7 +196,7 @@ fn patterns(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<Strin
 }
 
 /// Reads a list of names to pass, or a map of names to set; in a map, `true` passes the variable.
-fn env(reader: &mut SettingsReader<'_>, at: &Document) -> (Vec<String>, Vec<(String, String)>) {
+fn env(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> (Vec<String>, Vec<(String, String)>) {
     if at.items().is_some() {
         let names = reader.texts(at, "`env` of `tools.bash`");
         return (names.into_iter().map(|(name, _)| name.to_owned()).collect(), Vec::new());
@@ -212,7 +212,7 @@ fn env(reader: &mut SettingsReader<'_>, at: &Document) -> (Vec<String>, Vec<(Str
     (passed, set)
 }
 
-fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
+fn sandbox(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Sandbox {
     // Some YAML versions read a bare `off` as false.
     match reader.scalar(at, "`sandbox` of `tools.bash`").as_deref() {
         Some("auto") | None => Sandbox::Auto,
@@ -230,7 +230,7 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
 }
 
 /// Reads the hosts that programs may reach. Without any there is no network.
-fn network(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Egress> {
+fn network(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<Egress> {
     let (mut hosts, mut private) = (Vec::new(), Vec::new());
     for entry in reader.record(at, "`tools.network`", &["hosts", "private"]) {
         match entry.key.as_str() {

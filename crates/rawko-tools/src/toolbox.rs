@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use super::bash::{CONNECTED, Caller, Temporary, bash};
+use super::bash::{CONNECTED, CommandCaller, Temporary, bash};
 use super::builtin::Builtin;
-use super::confine::Project;
-use super::grant::{Grant, Layer};
-use super::input::{Inputs, text};
-use super::outcome::{Failure, Refused, ToolOutcome};
+use super::confine::ProjectRoot;
+use super::grant::{Grant, GrantLayer};
+use super::input::{InputValidators, text};
+use super::outcome::{RefusedCall, ToolFailure, ToolOutcome};
 use super::permissions::{
-    Effect, Judgement, Permissions, Roots, denied_files, hides, judge, untrusted_source,
+    Judgement, PermissionEffect, Permissions, Roots, denied_files, hides, judge, untrusted_source,
 };
 use super::settings::ToolSettings;
 use super::skill::Skill;
@@ -58,7 +58,7 @@ pub struct Clearance<'c> {
 
 /// All the tools of a project.
 pub struct Toolbox {
-    pub(super) tools: Arc<Tools>,
+    pub(super) tools: Arc<BuiltinTools>,
     sources: Vec<Arc<dyn ToolSource>>,
     skills: Vec<Skill>,
     pub(super) search_model: Option<SearchModel>,
@@ -67,11 +67,11 @@ pub struct Toolbox {
 }
 
 /// State of the built-in tools; shared with the blocking pool.
-pub(super) struct Tools {
-    pub(super) project: Project,
+pub(super) struct BuiltinTools {
+    pub(super) project: ProjectRoot,
     pub(super) settings: ToolSettings,
     temporary: Temporary,
-    inputs: Inputs,
+    inputs: InputValidators,
 }
 
 /// The owner of a tool name.
@@ -84,11 +84,16 @@ impl Toolbox {
     /// Creates the tools of a project.
     pub fn new(project_root: &Path, settings: ToolSettings) -> Self {
         let temporary = Temporary::new();
-        let mut project = Project::new(project_root);
+        let mut project = ProjectRoot::new(project_root);
         project.writable_elsewhere = settings.extra_write_paths.clone();
         project.writable_elsewhere.extend(temporary.path().map(Path::to_owned));
         Self {
-            tools: Arc::new(Tools { project, settings, temporary, inputs: Inputs::default() }),
+            tools: Arc::new(BuiltinTools {
+                project,
+                settings,
+                temporary,
+                inputs: InputValidators::default(),
+            }),
             sources: Vec::new(),
             skills: Vec::new(),
             search_model: None,
@@ -207,7 +212,7 @@ impl Toolbox {
             Some((_, Resolved::Builtin(Builtin::Write | Builtin::Edit))) => true,
             Some((_, Resolved::Builtin(Builtin::Bash))) => {
                 let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
-                let looking = Grant::new([Layer { blocked, ..Layer::default() }]);
+                let looking = Grant::new([GrantLayer { blocked, ..GrantLayer::default() }]);
                 let permit = shell::check(text(input, "command"), &looking, &self.tools.project);
                 permit.map_or(true, |permit| permit.may_write)
             }
@@ -266,18 +271,18 @@ impl Toolbox {
         input: &Value,
         grant: &Grant,
         clearance: Clearance<'_>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedCall> {
         let judgement = self.judge(name, input, grant, clearance.untrusted);
         match judgement.effect {
-            Effect::Allow => Ok(()),
-            Effect::Ask if clearance.approved => Ok(()),
-            Effect::Ask => {
+            PermissionEffect::Allow => Ok(()),
+            PermissionEffect::Ask if clearance.approved => Ok(()),
+            PermissionEffect::Ask => {
                 let why = format!("this call needs the approval of a person by {}", judgement.rule);
-                Err(Refused::new("approval_required", &judgement.source, why))
+                Err(RefusedCall::new("approval_required", &judgement.source, why))
             }
-            Effect::Deny => {
+            PermissionEffect::Deny => {
                 let why = format!("this call is denied by {}", judgement.rule);
-                Err(Refused::new("permission_denied", &judgement.source, why))
+                Err(RefusedCall::new("permission_denied", &judgement.source, why))
             }
         }
     }
@@ -363,13 +368,18 @@ impl Toolbox {
         };
         match done {
             Ok(outcome) => outcome,
-            Err(Failure::Refused(refused)) => refused.outcome(""),
-            Err(Failure::Said(said)) => ToolOutcome::failed(said),
+            Err(ToolFailure::Refused(refused)) => refused.outcome(""),
+            Err(ToolFailure::Said(said)) => ToolOutcome::failed(said),
         }
     }
 
     /// Runs file operations on the blocking pool.
-    async fn on_files(&self, tool: Builtin, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
+    async fn on_files(
+        &self,
+        tool: Builtin,
+        input: &Value,
+        grant: &Grant,
+    ) -> Result<ToolOutcome, ToolFailure> {
         let (tools, input) = (Arc::clone(&self.tools), input.clone());
         let is_hidden = hides(&grant.permissions, &self.roots());
         let done = tokio::task::spawn_blocking(move || match tool {
@@ -389,14 +399,14 @@ impl Toolbox {
             | Builtin::Skill => files::read(&tools.project, &input),
         });
         done.await
-            .unwrap_or_else(|error| Err(Failure::Said(format!("the tool stopped unexpectedly: {error}"))))
+            .unwrap_or_else(|error| Err(ToolFailure::Said(format!("the tool stopped unexpectedly: {error}"))))
     }
 
-    async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, Failure> {
+    async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, ToolFailure> {
         let tools = &self.tools;
         let mut permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
         permit.denied = denied_files(&grant.permissions, &self.roots());
-        let caller = Caller { instance: call.instance, idempotency: call.idempotency };
+        let caller = CommandCaller { instance: call.instance, idempotency: call.idempotency };
         let egress = self.program_egress(grant);
         bash(&tools.project, &tools.settings, (&tools.temporary, egress), (permit, caller), call.input).await
     }

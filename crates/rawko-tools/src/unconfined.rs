@@ -9,14 +9,14 @@ use rawko_settings::{Environment, StateDir};
 
 use super::alias;
 use super::builtin::Builtin;
-use super::confine::Project;
-use super::grant::{Grant, Layer};
+use super::confine::ProjectRoot;
+use super::grant::{Grant, GrantLayer};
 use super::input::text;
 use super::known::is_delegation;
-use super::outcome::Refused;
-use super::own_places::{OwnPlaces, Reach, is_look, part_within, real, worktree_root};
+use super::outcome::RefusedCall;
+use super::own_places::{LineReach, OwnPlaces, is_look, part_within, real, worktree_root};
 use super::pattern;
-use super::permissions::{Effect, Permissions, Roots, judge};
+use super::permissions::{PermissionEffect, Permissions, Roots, judge};
 use super::shell;
 
 /// Keys under which tools of other programs name a file.
@@ -96,7 +96,7 @@ pub enum CallVerdict {
 
 /// Decides on calls in one project.
 pub struct UnconfinedCalls {
-    project: Project,
+    project: ProjectRoot,
     roots: Roots,
     state: Option<PathBuf>,
 }
@@ -105,7 +105,7 @@ impl UnconfinedCalls {
     /// Decides on calls in the project with this root.
     pub fn new(root: &Path) -> Self {
         let environment = Environment::of_process();
-        let project = Project::new(root);
+        let project = ProjectRoot::new(root);
         let home = environment.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let state = StateDir::of(&environment).ok().map(|state| real(state.path()));
         Self { roots: Roots { project: project.root().to_owned(), home }, project, state }
@@ -138,7 +138,7 @@ impl UnconfinedCalls {
         }
         let input = with_path(input, path.as_deref());
         let judgement = judge(&grant.permissions, &own, &input, &self.roots, None);
-        if judgement.effect == Effect::Deny {
+        if judgement.effect == PermissionEffect::Deny {
             return CallVerdict::Deny(format!("this call is denied by {}", judgement.rule));
         }
         let verdict = match tool {
@@ -149,7 +149,7 @@ impl UnconfinedCalls {
             None => unknown(name, &own, grant),
         };
         match verdict {
-            CallVerdict::Pass if judgement.effect == Effect::Ask => {
+            CallVerdict::Pass if judgement.effect == PermissionEffect::Ask => {
                 CallVerdict::Ask(format!("this call needs the approval of a person by {}", judgement.rule))
             }
             verdict => verdict,
@@ -204,15 +204,15 @@ impl UnconfinedCalls {
         let places = OwnPlaces { root: &root, cwd, home, state };
         let reach = places.reach(line);
         match &reach {
-            Reach::State => return CallVerdict::Deny(STATE.to_owned()),
-            Reach::Copy(program) => {
+            LineReach::State => return CallVerdict::Deny(STATE.to_owned()),
+            LineReach::Copy(program) => {
                 return CallVerdict::Deny(format!(
                     "`{program}` is a copy of rawko, which acts for the person"
                 ));
             }
-            Reach::AboveState | Reach::Gate(_) | Reach::Nothing => {}
+            LineReach::AboveState | LineReach::Gate(_) | LineReach::Nothing => {}
         }
-        let permit = match shell::check(line, grant, &Project::new(&root)) {
+        let permit = match shell::check(line, grant, &ProjectRoot::new(&root)) {
             Ok(permit) => permit,
             // Without a rule against writing, files outside the project are Claude's own decision.
             Err(refused) if refused.rule == "path_outside" && !grant.is_read_only() => {
@@ -224,15 +224,15 @@ impl UnconfinedCalls {
             Err(refused) => return denied(refused),
         };
         match reach {
-            Reach::Gate(part) if !permit.is_read_only && !is_look(line) => {
+            LineReach::Gate(part) if !permit.is_read_only && !is_look(line) => {
                 return CallVerdict::Deny(format!(
                     "only a person may change `{part}`, which decides what agents may do"
                 ));
             }
-            Reach::AboveState => {
+            LineReach::AboveState => {
                 return CallVerdict::Ask("it concerns a directory that contains rawko's state".to_owned());
             }
-            Reach::Gate(_) | Reach::State | Reach::Copy(_) | Reach::Nothing => {}
+            LineReach::Gate(_) | LineReach::State | LineReach::Copy(_) | LineReach::Nothing => {}
         }
         if !grant.is_read_only() {
             return CallVerdict::Pass;
@@ -252,8 +252,8 @@ impl UnconfinedCalls {
 fn unknown(name: &str, own: &str, grant: &Grant) -> CallVerdict {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let is_harmless = HARMLESS.contains(&folded.to_ascii_lowercase().as_str()) || own == "Task";
-    let strict = |layer: &&Layer| !layer.allows("Write") || !layer.allows("Edit");
-    let names = |layer: &Layer| {
+    let strict = |layer: &&GrantLayer| !layer.allows("Write") || !layer.allows("Edit");
+    let names = |layer: &GrantLayer| {
         let entries = layer.allowed.iter().flatten();
         entries.filter(|entry| entry.trim() != "*").any(|entry| pattern::names(entry, own))
     };
@@ -273,7 +273,7 @@ fn named(name: &str) -> Option<Builtin> {
     }
 }
 
-fn denied(refused: Refused) -> CallVerdict {
+fn denied(refused: RefusedCall) -> CallVerdict {
     CallVerdict::Deny(refused.why)
 }
 
@@ -322,7 +322,8 @@ mod tests {
         let allowed =
             ["Read", "Bash", "ExitPlanMode", "Task", "TodoWrite", "NotebookEdit", "mcp__docs__find"];
         let allowed = Some(allowed.map(str::to_owned).to_vec());
-        let reading = Grant::new([Layer { source: "the state".into(), allowed, ..Layer::default() }]);
+        let reading =
+            Grant::new([GrantLayer { source: "the state".into(), allowed, ..GrantLayer::default() }]);
         for (tool, input, expected) in [
             ("Read", r#"{"file_path": "ROOT/a"}"#, "pass"),
             ("Edit", r#"{"file_path": "ROOT/a"}"#, "deny"),
@@ -346,10 +347,10 @@ mod tests {
             let found = verdict(&reading, tool, input);
             assert_eq!(word(&found), expected, "{tool} {input}: {found:?}");
         }
-        let blocked = Grant::new([Layer {
+        let blocked = Grant::new([GrantLayer {
             source: "the state".into(),
             blocked: ["Write", "Edit"].map(str::to_owned).to_vec(),
-            ..Layer::default()
+            ..GrantLayer::default()
         }]);
         for (tool, expected) in [("mcp__disk__write", "deny"), ("Glob", "pass"), ("BashOutput", "pass")] {
             assert_eq!(word(&verdict(&blocked, tool, "{}")), expected, "{tool}");

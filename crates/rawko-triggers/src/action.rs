@@ -3,23 +3,23 @@
 use rawko_core::Value;
 use rawko_core::expr::EvalError;
 
-use crate::expression::{Expression, Template};
+use crate::expression::{Expression, RuleTemplate};
 
 /// Characters of an instance id.
 const ID_CHARS_MAX: usize = 200;
 
 /// One rule of a trigger. The first rule that holds decides.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct TriggerRule {
     /// Condition; a rule without one always holds.
     pub when: Option<Expression>,
     /// The request that the rule makes.
-    pub action: Action,
+    pub action: RuleAction,
 }
 
 /// The action of a rule, with its expressions.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub enum RuleAction {
     /// Starts an instance of a chart.
     Start {
         /// Id of the chart.
@@ -27,7 +27,7 @@ pub enum Action {
         /// Instance id; derived from the delivery if omitted.
         id: Option<Expression>,
         /// Input of the instance.
-        input: Option<Template>,
+        input: Option<RuleTemplate>,
     },
     /// Sends an event to an instance.
     Send {
@@ -36,7 +36,7 @@ pub enum Action {
         /// Name of the event.
         event: String,
         /// Data of the event.
-        data: Option<Template>,
+        data: Option<RuleTemplate>,
     },
     /// Starts a task of the project's agents.
     Task {
@@ -53,7 +53,7 @@ pub enum Action {
 
 /// The values that expressions of a rule see.
 #[derive(Clone, Debug)]
-pub struct Facts<'f> {
+pub struct DeliveryFacts<'f> {
     /// Name of the trigger.
     pub trigger: &'f str,
     /// The delivery's key, or the due time as in instance ids.
@@ -72,7 +72,7 @@ pub struct Facts<'f> {
 
 /// A request to a host, with everything evaluated. The same delivery gives the same one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Command {
+pub struct TriggerCommand {
     /// The instance that is started or receives the event.
     pub instance: String,
     /// True if the id is the trigger's own: then an instance that exists is this very run.
@@ -83,7 +83,7 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// An [`Action`] with its expressions evaluated.
+/// An [`RuleAction`] with its expressions evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandKind {
     /// Starts an instance.
@@ -146,7 +146,7 @@ pub enum DecideError {
     },
 }
 
-impl Facts<'_> {
+impl DeliveryFacts<'_> {
     /// Returns the values in the order of the names of expressions.
     pub(crate) fn values(&self) -> [Value; 7] {
         let due = |text: &dyn Fn(&(String, i64)) -> Value| self.due.as_ref().map_or(Value::Null, text);
@@ -163,8 +163,11 @@ impl Facts<'_> {
 }
 
 /// Returns the command of the first rule that holds; `None` if no rule does.
-pub(crate) fn decide(rules: &[Rule], facts: &Facts<'_>) -> Result<Option<Command>, DecideError> {
-    for (rule, Rule { when, action }) in (1..).zip(rules) {
+pub(crate) fn decide(
+    rules: &[TriggerRule],
+    facts: &DeliveryFacts<'_>,
+) -> Result<Option<TriggerCommand>, DecideError> {
+    for (rule, TriggerRule { when, action }) in (1..).zip(rules) {
         let failed = |error: EvalError| DecideError::Expression { rule, why: error.message };
         let holds = when.as_ref().map_or(Ok(true), |when| when.holds(facts)).map_err(failed)?;
         if holds {
@@ -174,19 +177,19 @@ pub(crate) fn decide(rules: &[Rule], facts: &Facts<'_>) -> Result<Option<Command
     Ok(None)
 }
 
-impl Action {
+impl RuleAction {
     /// Returns the chart that it starts.
     pub fn chart(&self) -> Option<&str> {
         match self {
-            Action::Start { chart, .. } => Some(chart),
-            Action::Send { .. } | Action::Task { .. } => None,
+            RuleAction::Start { chart, .. } => Some(chart),
+            RuleAction::Send { .. } | RuleAction::Task { .. } => None,
         }
     }
 
-    fn command(&self, rule: usize, facts: &Facts<'_>) -> Result<Command, DecideError> {
+    fn command(&self, rule: usize, facts: &DeliveryFacts<'_>) -> Result<TriggerCommand, DecideError> {
         let failed = |error: EvalError| DecideError::Expression { rule, why: error.message };
         let own = format!("trigger:{}:{}", facts.trigger, facts.key);
-        let template = |value: &Option<Template>| {
+        let template = |value: &Option<RuleTemplate>| {
             value.as_ref().map_or(Ok(Value::Null), |value| value.eval(facts)).map_err(failed)
         };
         let text = |expression: &Expression, what| {
@@ -200,7 +203,7 @@ impl Action {
             None => Ok(own.clone()),
         };
         let (instance, kind) = match self {
-            Action::Start { chart, id: given, input } => {
+            RuleAction::Start { chart, id: given, input } => {
                 let input = template(input)?;
                 if !input.is_null() && input.as_map().is_none() {
                     let (expected, found) = ("a map", input.type_name());
@@ -208,16 +211,16 @@ impl Action {
                 }
                 (id(given)?, CommandKind::Start { chart: chart.clone(), input })
             }
-            Action::Send { instance, event, data } => {
+            RuleAction::Send { instance, event, data } => {
                 let instance = valid(rule, text(instance, "instance")?)?;
                 (instance, CommandKind::Send { event: event.clone(), data: template(data)? })
             }
-            Action::Task { text: task, id: given, agent, queue } => {
+            RuleAction::Task { text: task, id: given, agent, queue } => {
                 let task = text(task, "text")?;
                 (id(given)?, CommandKind::Task { text: task, agent: agent.clone(), queue: *queue })
             }
         };
-        Ok(Command { is_own_id: instance == own, instance, key: own, kind })
+        Ok(TriggerCommand { is_own_id: instance == own, instance, key: own, kind })
     }
 }
 

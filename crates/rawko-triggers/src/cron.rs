@@ -21,7 +21,7 @@ pub struct Cron {
 #[error("{0}")]
 pub struct CronError(pub(crate) String);
 
-struct Field {
+struct CronField {
     name: &'static str,
     from: u32,
     to: u32,
@@ -32,13 +32,13 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-const FIELDS: [Field; 5] = [
-    Field { name: "minute", from: 0, to: 59, words: &[] },
-    Field { name: "hour", from: 0, to: 23, words: &[] },
-    Field { name: "day of the month", from: 1, to: 31, words: &[] },
-    Field { name: "month", from: 1, to: 12, words: &MONTHS },
+const FIELDS: [CronField; 5] = [
+    CronField { name: "minute", from: 0, to: 59, words: &[] },
+    CronField { name: "hour", from: 0, to: 23, words: &[] },
+    CronField { name: "day of the month", from: 1, to: 31, words: &[] },
+    CronField { name: "month", from: 1, to: 12, words: &MONTHS },
     // 7 is Sunday, too.
-    Field { name: "day of the week", from: 0, to: 7, words: &WEEKDAYS },
+    CronField { name: "day of the week", from: 0, to: 7, words: &WEEKDAYS },
 ];
 
 /// Longer texts are refused unread.
@@ -131,7 +131,7 @@ fn has(set: u64, number: u32) -> bool {
     number < 64 && set & (1 << number) != 0
 }
 
-impl Field {
+impl CronField {
     /// Parses a list of numbers, ranges and steps to a set.
     fn parse(&self, text: &str) -> Result<u64, CronError> {
         text.split(',').try_fold(0, |set, part| Ok(set | self.part(part)?))

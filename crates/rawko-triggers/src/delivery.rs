@@ -1,4 +1,4 @@
-//! `Delivery`: one genuine request of a webhook, and the keys by which its repetition is known.
+//! `WebhookDelivery`: one genuine request of a webhook, and the keys by which its repetition is known.
 
 use rawko_core::Value;
 
@@ -10,7 +10,7 @@ const KEY_CHARS_MAX: usize = 80;
 
 /// One request of a webhook.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delivery {
+pub struct WebhookDelivery {
     /// The id that the sender gave it, or one computed from its content.
     pub key: String,
     /// A second key if the id is not signed: the same signed content under another id is a replay.
@@ -21,7 +21,7 @@ pub struct Delivery {
     pub payload: Value,
 }
 
-impl Delivery {
+impl WebhookDelivery {
     /// Reads id and kind from the headers and the payload of a request.
     pub fn new<'h>(
         webhook: &Webhook,
@@ -29,7 +29,7 @@ impl Delivery {
         body: &[u8],
         payload: Value,
         now_ms: i64,
-    ) -> Delivery {
+    ) -> WebhookDelivery {
         let digest = blake3::hash(body).to_hex().to_string();
         let text = |at: &Value| at.as_str().map(str::to_owned);
         let event = payload.get("event");
@@ -53,7 +53,12 @@ impl Delivery {
             false => format!("{now_ms}-{}", &digest[..16]),
         };
         let key = id.filter(|id| !id.is_empty()).map_or_else(otherwise, |id| fitting(&id));
-        Delivery { key, content_key, kind: kind.unwrap_or_default().chars().take(100).collect(), payload }
+        WebhookDelivery {
+            key,
+            content_key,
+            kind: kind.unwrap_or_default().chars().take(100).collect(),
+            payload,
+        }
     }
 
     /// Returns the challenge that Slack sends when an address is set up.
@@ -76,7 +81,11 @@ fn fitting(id: &str) -> String {
 mod tests {
     use super::*;
 
-    fn delivery(signature: Signature, headers: &[(&'static str, &'static str)], body: &str) -> Delivery {
+    fn delivery(
+        signature: Signature,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> WebhookDelivery {
         let webhook = Webhook {
             signature,
             secret: None,
@@ -85,7 +94,7 @@ mod tests {
         };
         let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
         let payload = crate::read_payload("application/json", body.as_bytes()).unwrap();
-        Delivery::new(&webhook, &header, body.as_bytes(), payload, 7)
+        WebhookDelivery::new(&webhook, &header, body.as_bytes(), payload, 7)
     }
 
     #[test]

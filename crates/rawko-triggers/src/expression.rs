@@ -1,11 +1,11 @@
 //! Expressions of rules, in the language of charts, over a delivery instead of a context.
 
-use rawko_core::expr::{self, EvalError, Expr, Names, Scope};
+use rawko_core::expr::{self, EvalError, EvalScope, Expr, NameResolver};
 use rawko_core::{Active, Configuration, InstanceFacts, NodeId, Slot, Value, World};
 
-use crate::action::Facts;
+use crate::action::DeliveryFacts;
 
-/// The names that expressions see, in the order of [`Facts::values`].
+/// The names that expressions see, in the order of [`DeliveryFacts::values`].
 pub(crate) const NAMES: [&str; 7] = ["payload", "headers", "kind", "delivery", "trigger", "due", "due_ms"];
 
 /// A compiled expression.
@@ -14,15 +14,15 @@ pub struct Expression(Expr);
 
 /// A value with expressions in it: every text is one.
 #[derive(Clone, Debug)]
-pub enum Template {
+pub enum RuleTemplate {
     /// A number, boolean or null.
     Literal(Value),
     /// A text, compiled.
     Expression(Expression),
     /// A list of templates.
-    List(Vec<Template>),
+    List(Vec<RuleTemplate>),
     /// A map with a template per key.
-    Map(Vec<(String, Template)>),
+    Map(Vec<(String, RuleTemplate)>),
 }
 
 impl Expression {
@@ -38,26 +38,26 @@ impl Expression {
     }
 
     /// Evaluates to a value.
-    pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
+    pub fn eval(&self, facts: &DeliveryFacts<'_>) -> Result<Value, EvalError> {
         in_scope(facts, |scope| self.0.eval(scope))
     }
 
     /// Evaluates as a condition; an error is one of the expression, not false.
-    pub fn holds(&self, facts: &Facts<'_>) -> Result<bool, EvalError> {
+    pub fn holds(&self, facts: &DeliveryFacts<'_>) -> Result<bool, EvalError> {
         in_scope(facts, |scope| self.0.eval_guard(scope))
     }
 }
 
-impl Template {
+impl RuleTemplate {
     /// Evaluates all expressions in it.
-    pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
+    pub fn eval(&self, facts: &DeliveryFacts<'_>) -> Result<Value, EvalError> {
         Ok(match self {
-            Template::Literal(value) => value.clone(),
-            Template::Expression(expression) => expression.eval(facts)?,
-            Template::List(items) => {
+            RuleTemplate::Literal(value) => value.clone(),
+            RuleTemplate::Expression(expression) => expression.eval(facts)?,
+            RuleTemplate::List(items) => {
                 Value::list(items.iter().map(|item| item.eval(facts)).collect::<Result<_, _>>()?)
             }
-            Template::Map(fields) => {
+            RuleTemplate::Map(fields) => {
                 let mut entries = Vec::with_capacity(fields.len());
                 for (name, value) in fields {
                     entries.push((name.as_str(), value.eval(facts)?));
@@ -68,10 +68,10 @@ impl Template {
     }
 }
 
-fn in_scope<T>(facts: &Facts<'_>, eval: impl FnOnce(&Scope<'_>) -> T) -> T {
+fn in_scope<T>(facts: &DeliveryFacts<'_>, eval: impl FnOnce(&EvalScope<'_>) -> T) -> T {
     let (locals, world, instance) = (facts.values(), World::default(), InstanceFacts::default());
     let configuration = Configuration::default();
-    eval(&Scope {
+    eval(&EvalScope {
         context: &[],
         context_names: &[],
         locals: &locals,
@@ -90,7 +90,7 @@ fn shortened(text: &str) -> String {
 
 struct RuleNames;
 
-impl Names for RuleNames {
+impl NameResolver for RuleNames {
     fn context_key(&self, _: &str) -> Option<Slot> {
         None
     }

@@ -3,9 +3,9 @@
 //! `trigger_log`, so that it lives wherever instances live.
 //!
 //! ```
-//! use rawko_triggers::{Missed, Schedule};
+//! use rawko_triggers::{MissedPolicy, Schedule};
 //!
-//! let schedule = Schedule::new("30 2 * * *", "Europe/Zurich", Missed::Once)?;
+//! let schedule = Schedule::new("30 2 * * *", "Europe/Zurich", MissedPolicy::Once)?;
 //! // 2026-03-29 has no 02:30 there: the run is at 03:30, an hour after midnight UTC and a half.
 //! let due = schedule.next_after(1_774_738_800_000).map(|due| due.to_string());
 //! assert_eq!(due.as_deref(), Some("2026-03-29T01:30:00Z"));
@@ -25,13 +25,13 @@ mod signature;
 mod state;
 mod trigger;
 
-pub use action::{Action, Command, CommandKind, DecideError, Facts, Rule};
+pub use action::{CommandKind, DecideError, DeliveryFacts, RuleAction, TriggerCommand, TriggerRule};
 pub use cron::{Cron, CronError};
-pub use delivery::Delivery;
-pub use expression::{Expression, Template};
+pub use delivery::WebhookDelivery;
+pub use expression::{Expression, RuleTemplate};
 pub use payload::{PayloadError, read_payload};
-pub use schedule::{Due, Missed, Plan, Schedule, ScheduleError};
+pub use schedule::{DueTime, MissedPolicy, Schedule, ScheduleError, SchedulePlan};
 pub use settings::{Triggers, read_section};
-pub use signature::{Encoding, HmacOptions, Refusal, Secret, Signature};
-pub use state::{CHART, Entry, Outcome, State, instance_of};
-pub use trigger::{Source, Trigger, Webhook};
+pub use signature::{Encoding, HmacOptions, Signature, SignatureError, SignatureSecret};
+pub use state::{CHART, TriggerOutcome, TriggerRun, TriggerState, instance_of};
+pub use trigger::{Trigger, TriggerSource, Webhook};

@@ -21,11 +21,11 @@ pub(crate) const RUNS_MAX: u32 = 100;
 
 /// A moment at which a schedule is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Due(i64);
+pub struct DueTime(i64);
 
 /// Handling of due times at which no host was running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Missed {
+pub enum MissedPolicy {
     /// They are counted and left out.
     Skip,
     /// One run for all of them.
@@ -45,7 +45,7 @@ pub struct Schedule {
     zone: TimeZone,
     zone_name: String,
     /// Handling of due times at which no host was running.
-    pub missed: Missed,
+    pub missed: MissedPolicy,
 }
 
 /// The reason why a schedule is invalid.
@@ -64,19 +64,19 @@ pub enum ScheduleError {
 
 /// The runs of a schedule at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct SchedulePlan {
     /// Due times to run now, oldest first.
-    pub runs: Vec<Due>,
+    pub runs: Vec<DueTime>,
     /// Due times that are left out, up to the last of all.
     pub missed: usize,
     /// The last due time so far: run or left out.
-    pub until: Option<Due>,
+    pub until: Option<DueTime>,
 }
 
-impl Due {
+impl DueTime {
     /// Creates a due time from milliseconds since 1970.
-    pub fn from_ms(ms: i64) -> Due {
-        Due(ms)
+    pub fn from_ms(ms: i64) -> DueTime {
+        DueTime(ms)
     }
 
     /// Returns the milliseconds since 1970.
@@ -94,7 +94,7 @@ impl Due {
     }
 }
 
-impl fmt::Display for Due {
+impl fmt::Display for DueTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.timestamp())
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Due {
 
 impl Schedule {
     /// `zone` is a name of the IANA database, such as `Europe/Zurich`.
-    pub fn new(cron: &str, zone: &str, missed: Missed) -> Result<Schedule, ScheduleError> {
+    pub fn new(cron: &str, zone: &str, missed: MissedPolicy) -> Result<Schedule, ScheduleError> {
         let cron = Cron::parse(cron)?;
         let unknown = |_| ScheduleError::Zone(zone.chars().take(100).collect());
         let tz = match zone {
@@ -133,13 +133,13 @@ impl Schedule {
     }
 
     /// Returns the due time in the schedule's zone: `2026-11-18T03:00:00+01:00`.
-    pub fn local(&self, due: Due) -> String {
+    pub fn local(&self, due: DueTime) -> String {
         let zoned = due.timestamp().to_zoned(self.zone.clone());
         zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
 
     /// Returns the first due time after a moment.
-    pub fn next_after(&self, after_ms: i64) -> Option<Due> {
+    pub fn next_after(&self, after_ms: i64) -> Option<DueTime> {
         let mut date = self.date_of(after_ms)?;
         for _ in 0..DAYS_MAX {
             if let Some(due) = self.of_day(date).into_iter().find(|due| due.0 > after_ms) {
@@ -151,28 +151,28 @@ impl Schedule {
     }
 
     /// Returns the runs due at `now_ms`, if everything up to `since_ms` is done.
-    pub fn plan(&self, since_ms: i64, now_ms: i64) -> Plan {
+    pub fn plan(&self, since_ms: i64, now_ms: i64) -> SchedulePlan {
         let mut due = self.between(since_ms, now_ms);
         let until = due.last().copied();
-        let is_on_time = |due: &Due| now_ms.saturating_sub(due.0) <= ON_TIME_MS;
-        let runs: Vec<Due> = match self.missed {
-            Missed::Skip => due.iter().copied().filter(is_on_time).collect(),
-            Missed::Once => until.into_iter().collect(),
-            Missed::All { at_most } => {
+        let is_on_time = |due: &DueTime| now_ms.saturating_sub(due.0) <= ON_TIME_MS;
+        let runs: Vec<DueTime> = match self.missed {
+            MissedPolicy::Skip => due.iter().copied().filter(is_on_time).collect(),
+            MissedPolicy::Once => until.into_iter().collect(),
+            MissedPolicy::All { at_most } => {
                 let most = usize::try_from(at_most.min(RUNS_MAX)).unwrap_or(1);
                 due.split_off(due.len().saturating_sub(most))
             }
         };
         let missed = match self.missed {
-            Missed::All { .. } => due.len(),
-            Missed::Skip | Missed::Once => due.len() - runs.len(),
+            MissedPolicy::All { .. } => due.len(),
+            MissedPolicy::Skip | MissedPolicy::Once => due.len() - runs.len(),
         };
-        Plan { runs, missed, until }
+        SchedulePlan { runs, missed, until }
     }
 
     /// Returns the due times after one moment up to another, at most the latest 1,000, oldest first.
-    fn between(&self, after_ms: i64, until_ms: i64) -> Vec<Due> {
-        let mut found: Vec<Due> = Vec::new();
+    fn between(&self, after_ms: i64, until_ms: i64) -> Vec<DueTime> {
+        let mut found: Vec<DueTime> = Vec::new();
         let (Some(mut date), Some(first)) = (self.date_of(until_ms), self.date_of(after_ms)) else {
             return found;
         };
@@ -198,7 +198,7 @@ impl Schedule {
 
     /// Returns the due times of one date, in order. A time that the clock skips is due as much later; of a time that
     /// happens twice the first counts, unless the schedule runs every hour.
-    fn of_day(&self, date: Date) -> Vec<Due> {
+    fn of_day(&self, date: Date) -> Vec<DueTime> {
         let number = |number: i8| u32::try_from(number).unwrap_or_default();
         let weekday = number(date.weekday().to_sunday_zero_offset());
         if !self.cron.has_day(number(date.month()), number(date.day()), weekday) {
@@ -211,9 +211,9 @@ impl Schedule {
             let ambiguous = self.zone.to_ambiguous_timestamp(date.to_datetime(time));
             let is_twice = matches!(ambiguous.offset(), AmbiguousOffset::Fold { .. });
             if is_twice && self.cron.runs_every_hour() {
-                all.extend(ambiguous.later().map(|it| Due(it.as_millisecond())));
+                all.extend(ambiguous.later().map(|it| DueTime(it.as_millisecond())));
             }
-            all.extend(ambiguous.compatible().map(|it| Due(it.as_millisecond())));
+            all.extend(ambiguous.compatible().map(|it| DueTime(it.as_millisecond())));
         }
         all.into_iter().collect()
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn schedule(cron: &str, zone: &str) -> Schedule {
-        Schedule::new(cron, zone, Missed::Once).unwrap()
+        Schedule::new(cron, zone, MissedPolicy::Once).unwrap()
     }
 
     fn next(cron: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
@@ -290,33 +290,33 @@ mod tests {
     fn missed_runs_by_policy() {
         let (since, now) = (ms("2026-11-18T00:30:00Z"), ms("2026-11-18T05:10:00Z"));
         let with = |missed| Schedule { missed, ..schedule("0 * * * *", "UTC") };
-        let hours = |plan: &Plan| plan.runs.iter().map(|due| due.key()).collect::<Vec<_>>();
-        let plan = with(Missed::Skip).plan(since, now);
+        let hours = |plan: &SchedulePlan| plan.runs.iter().map(|due| due.key()).collect::<Vec<_>>();
+        let plan = with(MissedPolicy::Skip).plan(since, now);
         assert_eq!((hours(&plan), plan.missed), (vec![], 5));
-        assert_eq!(plan.until, Some(Due(ms("2026-11-18T05:00:00Z"))));
-        let plan = with(Missed::Once).plan(since, now);
+        assert_eq!(plan.until, Some(DueTime(ms("2026-11-18T05:00:00Z"))));
+        let plan = with(MissedPolicy::Once).plan(since, now);
         assert_eq!((hours(&plan), plan.missed), (vec!["20261118T0500Z".to_owned()], 4));
-        let plan = with(Missed::All { at_most: 3 }).plan(since, now);
+        let plan = with(MissedPolicy::All { at_most: 3 }).plan(since, now);
         assert_eq!((plan.runs.len(), plan.missed), (3, 2));
         assert!(plan.runs.is_sorted());
-        let plan = with(Missed::All { at_most: 9 }).plan(since, now);
+        let plan = with(MissedPolicy::All { at_most: 9 }).plan(since, now);
         assert_eq!((plan.runs.len(), plan.missed), (5, 0));
         // On time, no policy matters.
-        for missed in [Missed::Skip, Missed::Once, Missed::All { at_most: 1 }] {
+        for missed in [MissedPolicy::Skip, MissedPolicy::Once, MissedPolicy::All { at_most: 1 }] {
             let plan = with(missed).plan(ms("2026-11-18T04:00:00Z"), ms("2026-11-18T05:00:30Z"));
             assert_eq!((hours(&plan), plan.missed), (vec!["20261118T0500Z".to_owned()], 0), "{missed:?}");
             let plan = with(missed).plan(ms("2026-11-18T05:00:00Z"), ms("2026-11-18T05:00:30Z"));
-            assert_eq!(plan, Plan::default(), "{missed:?}: it was done");
+            assert_eq!(plan, SchedulePlan::default(), "{missed:?}: it was done");
         }
     }
 
     #[test]
     fn years_of_missed_minutes_are_bounded() {
-        let every = Schedule { missed: Missed::All { at_most: 1_000 }, ..schedule("* * * * *", "UTC") };
+        let every = Schedule { missed: MissedPolicy::All { at_most: 1_000 }, ..schedule("* * * * *", "UTC") };
         let plan = every.plan(0, ms("2026-11-18T05:10:00Z"));
         assert_eq!((plan.runs.len(), plan.missed), (100, 900));
         let plan = every.plan(ms("2026-11-18T05:10:00Z"), 0);
-        assert_eq!(plan, Plan::default(), "the clock was set back");
+        assert_eq!(plan, SchedulePlan::default(), "the clock was set back");
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
             ("0 0 * * *", "Mars/Olympus", "unknown time zone `Mars/Olympus`"),
             ("x", "UTC", "has 1 fields"),
         ] {
-            let error = Schedule::new(cron, zone, Missed::Once).unwrap_err().to_string();
+            let error = Schedule::new(cron, zone, MissedPolicy::Once).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
     }

@@ -1,14 +1,14 @@
 //! The section `triggers` of the settings.
 
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Span};
+use rawko_chart::{DocumentData, DocumentEntry, Finding, Span, SpannedValue};
 use rawko_core::Value;
 use rawko_settings::{Environment, SectionSource, SettingsReader as Reader, is_variable_name};
 
-use crate::action::{Action, Rule};
-use crate::expression::{Expression, Template};
-use crate::schedule::{Missed, RUNS_MAX, Schedule};
+use crate::action::{RuleAction, TriggerRule};
+use crate::expression::{Expression, RuleTemplate};
+use crate::schedule::{MissedPolicy, RUNS_MAX, Schedule};
 use crate::signature::{Encoding, HmacOptions, Signature};
-use crate::trigger::{Source, Trigger, Webhook};
+use crate::trigger::{Trigger, TriggerSource, Webhook};
 
 const TOLERANCE_MS: i64 = 5 * 60 * 1000;
 const AT_MOST: u32 = 10;
@@ -59,10 +59,10 @@ impl Triggers {
     }
 }
 
-type Charts = Vec<(String, Span)>;
+type ChartSpans = Vec<(String, Span)>;
 
 /// Reads one section.
-pub fn read_section(reader: &mut Reader<'_>, at: &Document, file: &str) -> (Vec<Trigger>, Charts) {
+pub fn read_section(reader: &mut Reader<'_>, at: &SpannedValue, file: &str) -> (Vec<Trigger>, ChartSpans) {
     let (mut all, mut charts) = (Vec::new(), Vec::new());
     for entry in reader.entries(at, "`triggers`").iter().take(TRIGGERS_MAX) {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
@@ -80,7 +80,7 @@ pub fn read_section(reader: &mut Reader<'_>, at: &Document, file: &str) -> (Vec<
 struct TriggerReader<'r, 'e> {
     reader: &'r mut Reader<'e>,
     name: &'r str,
-    charts: &'r mut Charts,
+    charts: &'r mut ChartSpans,
 }
 
 impl TriggerReader<'_, '_> {
@@ -93,8 +93,8 @@ impl TriggerReader<'_, '_> {
         let mut actions = 0;
         for entry in entries {
             match entry.key.as_str() {
-                "schedule" => sources.extend(self.schedule(&entry.value).map(Source::Schedule)),
-                "webhook" => sources.extend(self.webhook(&entry.value).map(Source::Webhook)),
+                "schedule" => sources.extend(self.schedule(&entry.value).map(TriggerSource::Schedule)),
+                "webhook" => sources.extend(self.webhook(&entry.value).map(TriggerSource::Webhook)),
                 "rules" => {
                     let items = entry.value.items();
                     if items.is_none() {
@@ -113,7 +113,7 @@ impl TriggerReader<'_, '_> {
             let is_rule =
                 |entry: &DocumentEntry| ["when", "start", "send", "task"].contains(&entry.key.as_str());
             let rule = record.into_iter().filter(is_rule).collect();
-            let rule = Document { data: DocumentData::Map(rule), ..entry.value.clone() };
+            let rule = SpannedValue { data: DocumentData::Map(rule), ..entry.value.clone() };
             rules.extend(self.rule(&rule, &what));
             actions += 1;
         }
@@ -134,9 +134,10 @@ impl TriggerReader<'_, '_> {
         Some(Trigger { name: self.name.to_owned(), source, rules, file: file.to_owned() })
     }
 
-    fn schedule(&mut self, at: &Document) -> Option<Schedule> {
+    fn schedule(&mut self, at: &SpannedValue) -> Option<Schedule> {
         let what = format!("`schedule` of trigger `{}`", self.name);
-        let (mut cron, mut zone, mut missed, mut at_most) = (None, "UTC".to_owned(), Missed::Once, None);
+        let (mut cron, mut zone, mut missed, mut at_most) =
+            (None, "UTC".to_owned(), MissedPolicy::Once, None);
         if let Some(text) = at.text() {
             cron = Some(text.to_owned());
         } else {
@@ -150,9 +151,9 @@ impl TriggerReader<'_, '_> {
                 match (entry.key.as_str(), text) {
                     ("cron", text) => cron = Some(text.to_owned()),
                     ("zone", text) => zone = text.to_owned(),
-                    (_, "skip") => missed = Missed::Skip,
-                    (_, "once") => missed = Missed::Once,
-                    (_, "all") => missed = Missed::All { at_most: AT_MOST },
+                    (_, "skip") => missed = MissedPolicy::Skip,
+                    (_, "once") => missed = MissedPolicy::Once,
+                    (_, "all") => missed = MissedPolicy::All { at_most: AT_MOST },
                     (_, other) => {
                         let message = format!("unknown policy `{other}` for missed runs");
                         self.reader.invalid(entry.value.span, message, "use `skip`, `once` or `all`");
@@ -162,8 +163,8 @@ impl TriggerReader<'_, '_> {
         }
         match (missed, at_most) {
             (_, None) => {}
-            (Missed::All { .. }, Some((most, _))) if most <= u64::from(RUNS_MAX) => {
-                missed = Missed::All { at_most: u32::try_from(most).unwrap_or(RUNS_MAX) };
+            (MissedPolicy::All { .. }, Some((most, _))) if most <= u64::from(RUNS_MAX) => {
+                missed = MissedPolicy::All { at_most: u32::try_from(most).unwrap_or(RUNS_MAX) };
             }
             (_, Some((_, span))) => {
                 let message = format!("`at_most` belongs to `missed: all`, and is {RUNS_MAX} at most");
@@ -182,7 +183,7 @@ impl TriggerReader<'_, '_> {
         schedule.ok()
     }
 
-    fn webhook(&mut self, at: &Document) -> Option<Webhook> {
+    fn webhook(&mut self, at: &SpannedValue) -> Option<Webhook> {
         let what = format!("`webhook` of trigger `{}`", self.name);
         let mut texts = std::collections::BTreeMap::new();
         let (mut tolerance_ms, mut allows_identical) = (TOLERANCE_MS, false);
@@ -282,7 +283,7 @@ impl TriggerReader<'_, '_> {
         name
     }
 
-    fn rule(&mut self, at: &Document, what: &str) -> Option<Rule> {
+    fn rule(&mut self, at: &SpannedValue, what: &str) -> Option<TriggerRule> {
         let (mut when, mut actions) = (None, Vec::new());
         for entry in self.reader.record(at, what, &["when", "start", "send", "task"]) {
             match entry.key.as_str() {
@@ -297,10 +298,10 @@ impl TriggerReader<'_, '_> {
             self.reader.invalid(at.span, format!("{what} requires one of `start`, `send` and `task`"), help);
             return None;
         }
-        actions.pop().map(|action| Rule { when, action })
+        actions.pop().map(|action| TriggerRule { when, action })
     }
 
-    fn start(&mut self, at: &Document) -> Option<Action> {
+    fn start(&mut self, at: &SpannedValue) -> Option<RuleAction> {
         let (mut chart, mut id, mut input) = (None, None, None);
         for entry in self.reader.record(at, "`start`", &["chart", "id", "input"]) {
             match entry.key.as_str() {
@@ -316,10 +317,10 @@ impl TriggerReader<'_, '_> {
         if chart.is_none() {
             self.reader.invalid(at.span, "`start` requires `chart`", "write the id of a chart");
         }
-        Some(Action::Start { chart: chart?, id, input })
+        Some(RuleAction::Start { chart: chart?, id, input })
     }
 
-    fn send(&mut self, at: &Document) -> Option<Action> {
+    fn send(&mut self, at: &SpannedValue) -> Option<RuleAction> {
         let (mut instance, mut event, mut data) = (None, None, None);
         for entry in self.reader.record(at, "`send`", &["instance", "event", "data"]) {
             match entry.key.as_str() {
@@ -332,10 +333,10 @@ impl TriggerReader<'_, '_> {
             let help = "write for example `{instance: \"'pr-' ~ payload.number\", event: PUSHED}`";
             self.reader.invalid(at.span, "`send` requires `instance` and `event`", help);
         }
-        Some(Action::Send { instance: instance?, event: event?, data })
+        Some(RuleAction::Send { instance: instance?, event: event?, data })
     }
 
-    fn task(&mut self, at: &Document) -> Option<Action> {
+    fn task(&mut self, at: &SpannedValue) -> Option<RuleAction> {
         let (mut text, mut id, mut agent, mut queue) = (None, None, None, false);
         for entry in self.reader.record(at, "`task`", &["text", "id", "agent", "queue"]) {
             match entry.key.as_str() {
@@ -349,10 +350,10 @@ impl TriggerReader<'_, '_> {
             let help = "write an expression: `text: \"'Triage ' ~ payload.issue.html_url\"`";
             self.reader.invalid(at.span, "`task` requires `text`", help);
         }
-        Some(Action::Task { text: text?, id, agent, queue })
+        Some(RuleAction::Task { text: text?, id, agent, queue })
     }
 
-    fn expression(&mut self, at: &Document, what: &str) -> Option<Expression> {
+    fn expression(&mut self, at: &SpannedValue, what: &str) -> Option<Expression> {
         let text = self.reader.scalar(at, what)?;
         match Expression::parse(&text) {
             Ok(expression) => Some(expression),
@@ -363,18 +364,18 @@ impl TriggerReader<'_, '_> {
         }
     }
 
-    fn template(&mut self, at: &Document) -> Option<Template> {
+    fn template(&mut self, at: &SpannedValue) -> Option<RuleTemplate> {
         Some(match &at.data {
-            DocumentData::Str(_) => Template::Expression(self.expression(at, "a value")?),
+            DocumentData::Str(_) => RuleTemplate::Expression(self.expression(at, "a value")?),
             DocumentData::List(items) => {
-                Template::List(items.iter().map(|item| self.template(item)).collect::<Option<_>>()?)
+                RuleTemplate::List(items.iter().map(|item| self.template(item)).collect::<Option<_>>()?)
             }
             DocumentData::Map(fields) => {
                 let field = |entry: &DocumentEntry| Some((entry.key.clone(), self.template(&entry.value)?));
-                Template::Map(fields.iter().map(field).collect::<Option<_>>()?)
+                RuleTemplate::Map(fields.iter().map(field).collect::<Option<_>>()?)
             }
             DocumentData::Null | DocumentData::Bool(_) | DocumentData::Int(_) | DocumentData::Float(_) => {
-                Template::Literal(Value::from_json(at.to_json()))
+                RuleTemplate::Literal(Value::from_json(at.to_json()))
             }
         })
     }

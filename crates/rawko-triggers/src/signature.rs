@@ -15,16 +15,16 @@ const HEADER_MAX: usize = 1_000;
 
 /// The key of a signature. It has no readable form.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+pub struct SignatureSecret(Vec<u8>);
 
-impl Secret {
+impl SignatureSecret {
     /// Creates a key from text.
-    pub fn new(text: &str) -> Secret {
-        Secret(text.as_bytes().to_vec())
+    pub fn new(text: &str) -> SignatureSecret {
+        SignatureSecret(text.as_bytes().to_vec())
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SignatureSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
@@ -70,7 +70,7 @@ pub enum Encoding {
 
 /// The reason why a request is not genuine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SignatureError {
     /// The header is missing.
     #[error("the header `{0}` is missing")]
     NoHeader(String),
@@ -109,14 +109,14 @@ impl Signature {
     /// Checks a request. `header` returns a header by its name, in any case.
     pub fn verify<'h>(
         &self,
-        secret: &Secret,
+        secret: &SignatureSecret,
         header: &dyn Fn(&str) -> Option<&'h str>,
         body: &[u8],
         now_ms: i64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SignatureError> {
         let text = |name: &str| {
             let found = header(name).filter(|text| text.len() <= HEADER_MAX);
-            found.ok_or_else(|| Refusal::NoHeader(name.to_owned()))
+            found.ok_or_else(|| SignatureError::NoHeader(name.to_owned()))
         };
         match self {
             Signature::Github => {
@@ -145,13 +145,13 @@ impl Signature {
     }
 }
 
-fn decoded(text: &str, prefix: &str, encoding: Encoding) -> Result<Vec<u8>, Refusal> {
-    let text = text.trim().strip_prefix(prefix).ok_or(Refusal::Malformed)?;
+fn decoded(text: &str, prefix: &str, encoding: Encoding) -> Result<Vec<u8>, SignatureError> {
+    let text = text.trim().strip_prefix(prefix).ok_or(SignatureError::Malformed)?;
     let bytes = match encoding {
         Encoding::Hex => unhex(text),
         Encoding::Base64 => STANDARD.decode(text).ok(),
     };
-    bytes.ok_or(Refusal::Malformed)
+    bytes.ok_or(SignatureError::Malformed)
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -163,37 +163,37 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     text.as_bytes().chunks(2).map(pair).collect()
 }
 
-fn in_time(text: &str, now_ms: i64, tolerance_ms: i64) -> Result<(), Refusal> {
-    let seconds: i64 = text.parse().map_err(|_| Refusal::NoTime)?;
+fn in_time(text: &str, now_ms: i64, tolerance_ms: i64) -> Result<(), SignatureError> {
+    let seconds: i64 = text.parse().map_err(|_| SignatureError::NoTime)?;
     let age_ms = now_ms.saturating_sub(seconds.saturating_mul(1_000));
     match age_ms.saturating_abs() <= tolerance_ms {
         true => Ok(()),
-        false => Err(Refusal::Stale),
+        false => Err(SignatureError::Stale),
     }
 }
 
 /// Compares in constant time.
-fn matches(secret: &Secret, parts: &[&[u8]], given: &[u8]) -> Result<(), Refusal> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(&secret.0).map_err(|_| Refusal::Wrong)?;
+fn matches(secret: &SignatureSecret, parts: &[&[u8]], given: &[u8]) -> Result<(), SignatureError> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(&secret.0).map_err(|_| SignatureError::Wrong)?;
     parts.iter().for_each(|part| mac.update(part));
-    mac.verify_slice(given).map_err(|_| Refusal::Wrong)
+    mac.verify_slice(given).map_err(|_| SignatureError::Wrong)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    type Headers = [(&'static str, &'static str)];
+    type HeaderLookup = [(&'static str, &'static str)];
 
     fn verify(
         signature: &Signature,
         secret: &str,
-        headers: &Headers,
+        headers: &HeaderLookup,
         body: &str,
         now_ms: i64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SignatureError> {
         let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
-        signature.verify(&Secret::new(secret), &header, body.as_bytes(), now_ms)
+        signature.verify(&SignatureSecret::new(secret), &header, body.as_bytes(), now_ms)
     }
 
     /// The example of GitHub's documentation.
@@ -204,14 +204,14 @@ mod tests {
         let check =
             |header, body| verify(&Signature::Github, secret, &[("x-hub-signature-256", header)], body, 0);
         assert_eq!(check(good, "Hello, World!"), Ok(()));
-        assert_eq!(check(good, "Hello, World?"), Err(Refusal::Wrong));
-        assert_eq!(check("sha256=75", "Hello, World!"), Err(Refusal::Wrong), "a prefix is not enough");
-        assert_eq!(check("sha256=", "Hello, World!"), Err(Refusal::Wrong));
+        assert_eq!(check(good, "Hello, World?"), Err(SignatureError::Wrong));
+        assert_eq!(check("sha256=75", "Hello, World!"), Err(SignatureError::Wrong), "a prefix is not enough");
+        assert_eq!(check("sha256=", "Hello, World!"), Err(SignatureError::Wrong));
         for malformed in ["757107", "sha1=757107", "sha256=7", "sha256=zz", "sha256=é"] {
-            assert_eq!(check(malformed, "Hello, World!"), Err(Refusal::Malformed), "{malformed}");
+            assert_eq!(check(malformed, "Hello, World!"), Err(SignatureError::Malformed), "{malformed}");
         }
         let missing = verify(&Signature::Github, secret, &[], "Hello, World!", 0);
-        assert_eq!(missing, Err(Refusal::NoHeader("x-hub-signature-256".to_owned())));
+        assert_eq!(missing, Err(SignatureError::NoHeader("x-hub-signature-256".to_owned())));
     }
 
     /// The example of Slack's documentation.
@@ -226,16 +226,16 @@ mod tests {
         let at = |now_ms| verify(&Signature::Slack, secret, &headers, BODY, now_ms);
         assert_eq!(at(1_531_420_618_000), Ok(()));
         assert_eq!(at(1_531_420_618_000 + 300_000), Ok(()));
-        assert_eq!(at(1_531_420_618_000 + 300_001), Err(Refusal::Stale), "a replay");
-        assert_eq!(at(1_531_420_618_000 - 300_001), Err(Refusal::Stale), "from the future");
+        assert_eq!(at(1_531_420_618_000 + 300_001), Err(SignatureError::Stale), "a replay");
+        assert_eq!(at(1_531_420_618_000 - 300_001), Err(SignatureError::Stale), "from the future");
         let moved = [("x-slack-request-timestamp", "1531420619"), headers[1]];
         assert_eq!(
             verify(&Signature::Slack, secret, &moved, BODY, 1_531_420_618_000),
-            Err(Refusal::Wrong),
+            Err(SignatureError::Wrong),
             "the time is signed"
         );
         let no_time = [("x-slack-request-timestamp", "soon"), headers[1]];
-        assert_eq!(verify(&Signature::Slack, secret, &no_time, BODY, 0), Err(Refusal::NoTime));
+        assert_eq!(verify(&Signature::Slack, secret, &no_time, BODY, 0), Err(SignatureError::NoTime));
     }
 
     /// RFC 4231, test case 2.
@@ -259,8 +259,12 @@ mod tests {
         let in_base64 = HmacOptions { encoding: Encoding::Base64, ..options.clone() };
         assert_eq!(check(&in_base64, base64, 0), Ok(()));
         let timed = HmacOptions { timestamp: Some("x-time".to_owned()), ..options };
-        assert_eq!(check(&timed, hex, 100_000), Err(Refusal::Wrong), "`100.BODY` is signed, not the body");
-        assert_eq!(check(&timed, hex, 161_000), Err(Refusal::Stale));
-        assert_eq!(format!("{:?}", Secret::new("Jefe")), "Secret");
+        assert_eq!(
+            check(&timed, hex, 100_000),
+            Err(SignatureError::Wrong),
+            "`100.BODY` is signed, not the body"
+        );
+        assert_eq!(check(&timed, hex, 161_000), Err(SignatureError::Stale));
+        assert_eq!(format!("{:?}", SignatureSecret::new("Jefe")), "Secret");
     }
 }

@@ -1,4 +1,4 @@
-//! `State`: the stored state of a trigger, as the context of its instance of the chart `trigger_log`, and the events that change
+//! `TriggerState`: the stored state of a trigger, as the context of its instance of the chart `trigger_log`, and the events that change
 //! it. The chart only keeps; it decides nothing.
 
 use rawko_core::{NamedEvent, Value};
@@ -13,7 +13,7 @@ pub fn instance_of(name: &str) -> String {
 
 /// The state of a trigger.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct TriggerState {
     /// The definition that it was armed with.
     pub definition: String,
     /// Due times up to this moment are done.
@@ -23,12 +23,12 @@ pub struct State {
     /// Number of due times without a run.
     pub missed: i64,
     /// The latest entries, oldest first.
-    pub recent: Vec<Entry>,
+    pub recent: Vec<TriggerRun>,
 }
 
 /// One run or delivery.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct TriggerRun {
     /// Time of the run in milliseconds.
     pub at_ms: i64,
     /// Due time of a schedule.
@@ -38,7 +38,7 @@ pub struct Entry {
     /// Kind of event, as the sender names it.
     pub kind: String,
     /// Result of the run.
-    pub outcome: Outcome,
+    pub outcome: TriggerOutcome,
     /// The instance that was started or received the event.
     pub instance: Option<String>,
     /// The reason of a failure.
@@ -49,7 +49,7 @@ pub struct Entry {
 
 /// Result of a run or a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TriggerOutcome {
     /// An instance or a task was started.
     Started,
     /// An event was sent.
@@ -66,44 +66,47 @@ pub enum Outcome {
     Missed,
 }
 
-impl Outcome {
-    const ALL: [Outcome; 7] = [
-        Outcome::Started,
-        Outcome::Sent,
-        Outcome::Queued,
-        Outcome::Exists,
-        Outcome::Ignored,
-        Outcome::Failed,
-        Outcome::Missed,
+impl TriggerOutcome {
+    const ALL: [TriggerOutcome; 7] = [
+        TriggerOutcome::Started,
+        TriggerOutcome::Sent,
+        TriggerOutcome::Queued,
+        TriggerOutcome::Exists,
+        TriggerOutcome::Ignored,
+        TriggerOutcome::Failed,
+        TriggerOutcome::Missed,
     ];
 
     /// Returns the name used in the trigger log, the API and the command line.
     pub fn as_str(self) -> &'static str {
         match self {
-            Outcome::Started => "started",
-            Outcome::Sent => "sent",
-            Outcome::Queued => "queued",
-            Outcome::Exists => "exists",
-            Outcome::Ignored => "ignored",
-            Outcome::Failed => "failed",
-            Outcome::Missed => "missed",
+            TriggerOutcome::Started => "started",
+            TriggerOutcome::Sent => "sent",
+            TriggerOutcome::Queued => "queued",
+            TriggerOutcome::Exists => "exists",
+            TriggerOutcome::Ignored => "ignored",
+            TriggerOutcome::Failed => "failed",
+            TriggerOutcome::Missed => "missed",
         }
     }
 
     /// Returns true if something was started or sent.
     pub fn is_run(self) -> bool {
         match self {
-            Outcome::Started | Outcome::Sent | Outcome::Queued => true,
-            Outcome::Exists | Outcome::Ignored | Outcome::Failed | Outcome::Missed => false,
+            TriggerOutcome::Started | TriggerOutcome::Sent | TriggerOutcome::Queued => true,
+            TriggerOutcome::Exists
+            | TriggerOutcome::Ignored
+            | TriggerOutcome::Failed
+            | TriggerOutcome::Missed => false,
         }
     }
 
-    fn of(text: &str) -> Option<Outcome> {
-        Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    fn of(text: &str) -> Option<TriggerOutcome> {
+        TriggerOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
 }
 
-impl State {
+impl TriggerState {
     /// Returns the input that starts a trigger's instance.
     pub fn input(name: &str, definition: &str, since_ms: i64) -> Value {
         Value::map([
@@ -120,25 +123,25 @@ impl State {
     }
 
     /// Reads the context of a trigger's instance.
-    pub fn of_context(context: &Value) -> State {
+    pub fn of_context(context: &Value) -> TriggerState {
         let number = |key| context.get(key).as_i64().unwrap_or_default();
         let recent = context.get("recent").as_list().unwrap_or_default();
-        State {
+        TriggerState {
             definition: context.get("definition").as_str().unwrap_or_default().to_owned(),
             since_ms: number("since_ms"),
             fired: number("fired"),
             missed: number("missed"),
-            recent: recent.iter().filter_map(Entry::of_value).collect(),
+            recent: recent.iter().filter_map(TriggerRun::of_value).collect(),
         }
     }
 
     /// Returns the last entry that started or sent something.
-    pub fn last_run(&self) -> Option<&Entry> {
+    pub fn last_run(&self) -> Option<&TriggerRun> {
         self.recent.iter().rev().find(|entry| entry.outcome.is_run())
     }
 }
 
-impl Entry {
+impl TriggerRun {
     /// Returns the event that records this entry.
     pub fn event(&self) -> NamedEvent {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
@@ -156,14 +159,14 @@ impl Entry {
         NamedEvent::new("TRIGGER_FIRED", Value::map(data))
     }
 
-    fn of_value(value: &Value) -> Option<Entry> {
+    fn of_value(value: &Value) -> Option<TriggerRun> {
         let text = |key| value.get(key).as_str().map(str::to_owned);
-        Some(Entry {
+        Some(TriggerRun {
             at_ms: value.get("at_ms").as_i64()?,
             due_ms: value.get("due_ms").as_i64(),
             key: text("key")?,
             kind: text("kind").unwrap_or_default(),
-            outcome: Outcome::of(value.get("outcome").as_str()?)?,
+            outcome: TriggerOutcome::of(value.get("outcome").as_str()?)?,
             instance: text("instance"),
             detail: text("detail"),
             missed: value.get("missed").as_i64().unwrap_or_default(),

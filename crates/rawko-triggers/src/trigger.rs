@@ -1,7 +1,7 @@
 //! `Trigger`: a schedule or a webhook with its rules.
 
-use crate::action::{Command, DecideError, Facts, Rule, decide};
-use crate::schedule::{Due, Schedule};
+use crate::action::{DecideError, DeliveryFacts, TriggerCommand, TriggerRule, decide};
+use crate::schedule::{DueTime, Schedule};
 use crate::signature::Signature;
 use rawko_core::Value;
 
@@ -11,16 +11,16 @@ pub struct Trigger {
     /// Name in the settings, unique per project.
     pub name: String,
     /// The schedule or webhook.
-    pub source: Source,
+    pub source: TriggerSource,
     /// Rules, in order; the first that holds decides.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<TriggerRule>,
     /// The settings file, as messages name it.
     pub file: String,
 }
 
 /// The source of a trigger's runs.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum TriggerSource {
     /// Runs at due times.
     Schedule(Schedule),
     /// Runs on requests.
@@ -44,24 +44,24 @@ impl Trigger {
     /// Returns the schedule, if it is one.
     pub fn schedule(&self) -> Option<&Schedule> {
         match &self.source {
-            Source::Schedule(schedule) => Some(schedule),
-            Source::Webhook(_) => None,
+            TriggerSource::Schedule(schedule) => Some(schedule),
+            TriggerSource::Webhook(_) => None,
         }
     }
 
     /// Returns the webhook, if it is one.
     pub fn webhook(&self) -> Option<&Webhook> {
         match &self.source {
-            Source::Webhook(webhook) => Some(webhook),
-            Source::Schedule(_) => None,
+            TriggerSource::Webhook(webhook) => Some(webhook),
+            TriggerSource::Schedule(_) => None,
         }
     }
 
     /// Returns the definition of a schedule, or the kind of signature of a webhook.
     pub fn definition(&self) -> String {
         match &self.source {
-            Source::Schedule(schedule) => schedule.definition(),
-            Source::Webhook(webhook) => match &webhook.signature {
+            TriggerSource::Schedule(schedule) => schedule.definition(),
+            TriggerSource::Webhook(webhook) => match &webhook.signature {
                 Signature::Github => "webhook github".to_owned(),
                 Signature::Slack => "webhook slack".to_owned(),
                 Signature::Hmac(_) => "webhook hmac".to_owned(),
@@ -71,8 +71,13 @@ impl Trigger {
     }
 
     /// Returns the command for a due time.
-    pub fn at(&self, schedule: &Schedule, due: Due, now_ms: i64) -> Result<Option<Command>, DecideError> {
-        let facts = Facts {
+    pub fn at(
+        &self,
+        schedule: &Schedule,
+        due: DueTime,
+        now_ms: i64,
+    ) -> Result<Option<TriggerCommand>, DecideError> {
+        let facts = DeliveryFacts {
             trigger: &self.name,
             key: &due.key(),
             kind: "schedule",
@@ -87,11 +92,11 @@ impl Trigger {
     /// Returns the command for a delivery.
     pub fn on(
         &self,
-        delivery: &crate::Delivery,
+        delivery: &crate::WebhookDelivery,
         headers: &Value,
         now_ms: i64,
-    ) -> Result<Option<Command>, DecideError> {
-        let facts = Facts {
+    ) -> Result<Option<TriggerCommand>, DecideError> {
+        let facts = DeliveryFacts {
             trigger: &self.name,
             key: &delivery.key,
             kind: &delivery.kind,

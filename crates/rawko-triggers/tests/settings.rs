@@ -3,15 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use expect_test::{Expect, expect};
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_core::Value;
 use rawko_settings::{Environment, SettingsReader};
-use rawko_triggers::{CommandKind, Delivery, Due, Trigger, read_section};
+use rawko_triggers::{CommandKind, DueTime, Trigger, WebhookDelivery, read_section};
 
 fn read(text: &str) -> (Vec<Trigger>, String) {
     let environment: Environment = [("SECRET", "s3cret")].into_iter().collect();
     let mut reader = SettingsReader::new(&environment);
-    let (all, _) = read_section(&mut reader, &Document::read(text).unwrap(), "config.yaml");
+    let (all, _) = read_section(&mut reader, &SpannedValue::read(text).unwrap(), "config.yaml");
     let lines: Vec<String> = reader.findings.iter().map(|finding| finding.message.clone()).collect();
     (all, lines.join("\n"))
 }
@@ -86,7 +86,7 @@ hub:
     );
     assert_eq!(problems, "");
     let (nightly, hub) = (&all[0], &all[1]);
-    let due = Due::from_ms(1_794_967_200_000);
+    let due = DueTime::from_ms(1_794_967_200_000);
     let command = nightly.at(nightly.schedule().unwrap(), due, 0).unwrap().unwrap();
     assert_eq!(command.instance, "trigger:nightly:20261118T0200Z");
     let CommandKind::Start { chart, input } = command.kind else { panic!("{command:?}") };
@@ -97,7 +97,7 @@ hub:
     );
     let on = |kind: &str, json: serde_json::Value| {
         let (key, kind, payload) = ("d-1".to_owned(), kind.to_owned(), Value::from_json(json));
-        hub.on(&Delivery { key, content_key: None, kind, payload }, &Value::Null, 0)
+        hub.on(&WebhookDelivery { key, content_key: None, kind, payload }, &Value::Null, 0)
     };
     let sent = on("push", serde_json::json!({"number": 7, "after": "abc"})).unwrap().unwrap();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lifecycle::State;
+use crate::lifecycle::MemberState;
 use crate::names::{AgentId, TurnId};
 use crate::options::{OptionLayers, TurnConfig};
 use crate::rounds::Rounds;
@@ -17,7 +17,7 @@ pub struct Channel {
     /// Channel name, unique within a project.
     pub name: String,
     /// All current and former members.
-    pub members: BTreeMap<AgentId, Member>,
+    pub members: BTreeMap<AgentId, ChannelMember>,
     /// Turn order: all assigned agents, connected or not.
     pub order: Vec<AgentId>,
     /// Holder of the last turn; round-robin selection starts after it.
@@ -57,9 +57,9 @@ pub struct Channel {
 
 /// An agent's place in a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct ChannelMember {
     /// State in the lifecycle chart.
-    pub state: State,
+    pub state: MemberState,
     /// True if the agent joins the queue when it connects. Cleared when the agent is lost.
     pub assigned: bool,
     /// Rank in priority order; higher goes first.
@@ -95,13 +95,13 @@ pub struct Turn {
     /// Number of messages posted in this turn.
     pub posted: u64,
     /// Running or suspended.
-    pub phase: Phase,
+    pub phase: TurnPhase,
 }
 
 /// The phase of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum TurnPhase {
     /// The agent works.
     Running {
         /// End of the turn's time, in milliseconds since the Unix epoch.
@@ -111,12 +111,12 @@ pub enum Phase {
         silence_due_ms: Option<i64>,
     },
     /// The turn is suspended and its time stands still.
-    Waiting(Waiting),
+    Waiting(SuspendedTurn),
 }
 
 /// A suspended turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct SuspendedTurn {
     /// Cause of the suspension.
     pub what: WaitingFor,
     /// Time left when the turn was suspended.
@@ -199,23 +199,23 @@ impl Channel {
         }
     }
 
-    /// Returns the state of an agent; [`State::Offline`] if it is not a member.
-    pub fn state_of(&self, agent: &AgentId) -> State {
-        self.members.get(agent).map_or(State::Offline, |member| member.state)
+    /// Returns the state of an agent; [`MemberState::Offline`] if it is not a member.
+    pub fn state_of(&self, agent: &AgentId) -> MemberState {
+        self.members.get(agent).map_or(MemberState::Offline, |member| member.state)
     }
 
     /// Returns the members in a state, in turn order.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = &AgentId> {
+    pub fn in_state(&self, state: MemberState) -> impl Iterator<Item = &AgentId> {
         self.order.iter().filter(move |agent| self.state_of(agent) == state)
     }
 
     /// Returns true if any agent is connected.
     pub fn has_agents(&self) -> bool {
-        self.members.values().any(|member| member.state != State::Offline)
+        self.members.values().any(|member| member.state != MemberState::Offline)
     }
 }
 
-impl Waiting {
+impl SuspendedTurn {
     /// Returns the reason why the agent cannot resume its turn itself.
     pub(crate) fn held_by(&self) -> Option<&'static str> {
         match self.what {

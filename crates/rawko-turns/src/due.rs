@@ -1,12 +1,12 @@
 //! Deadlines of a channel. Deadlines are data: the host asks for the next one and calls `reduce` when it is due.
 
-use crate::channel::{Channel, Phase, WaitingFor};
+use crate::channel::{Channel, TurnPhase, WaitingFor};
 use crate::event::WaitUntil;
 use crate::names::AgentId;
 
 /// The cause of a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Due {
+pub enum TurnDeadline {
     /// The grace time of a lost connection expired.
     Grace(AgentId),
     /// The time that the agent waited for has come.
@@ -23,29 +23,29 @@ pub enum Due {
 
 impl Channel {
     /// Returns the earliest deadline.
-    pub fn next_due(&self) -> Option<(i64, Due)> {
-        let grace = |(agent, member): (&AgentId, &crate::Member)| {
-            member.grace_due_ms.map(|due| (due, Due::Grace(agent.clone())))
+    pub fn next_due(&self) -> Option<(i64, TurnDeadline)> {
+        let grace = |(agent, member): (&AgentId, &crate::ChannelMember)| {
+            member.grace_due_ms.map(|due| (due, TurnDeadline::Grace(agent.clone())))
         };
         self.members.iter().filter_map(grace).chain(self.turn_due()).min()
     }
 
-    fn turn_due(&self) -> Option<(i64, Due)> {
+    fn turn_due(&self) -> Option<(i64, TurnDeadline)> {
         // No turn deadline runs while the channel is paused.
         let turn = self.turn.as_ref().filter(|_| self.paused_ms.is_none())?;
         match &turn.phase {
-            Phase::Running { deadline_ms, silence_due_ms } => {
-                let silence = silence_due_ms.map(|due| (due, Due::Silence));
-                Some(silence.into_iter().fold((*deadline_ms, Due::TurnTimeout), std::cmp::min))
+            TurnPhase::Running { deadline_ms, silence_due_ms } => {
+                let silence = silence_due_ms.map(|due| (due, TurnDeadline::Silence));
+                Some(silence.into_iter().fold((*deadline_ms, TurnDeadline::TurnTimeout), std::cmp::min))
             }
-            Phase::Waiting(waiting) => {
+            TurnPhase::Waiting(waiting) => {
                 let due = waiting.due_ms?;
                 Some(match &waiting.what {
                     WaitingFor::Asked { until: WaitUntil::Time(at), .. } if *at <= due => {
-                        (*at, Due::WaitOver)
+                        (*at, TurnDeadline::WaitOver)
                     }
-                    WaitingFor::Asked { .. } => (due, Due::WaitTimeout),
-                    WaitingFor::Person | WaitingFor::Pause => (due, Due::HoldOver),
+                    WaitingFor::Asked { .. } => (due, TurnDeadline::WaitTimeout),
+                    WaitingFor::Person | WaitingFor::Pause => (due, TurnDeadline::HoldOver),
                 })
             }
         }

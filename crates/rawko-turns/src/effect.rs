@@ -1,19 +1,19 @@
-//! `Effect`: the consequences of an event. The host commits them with the channel, then carries them out.
+//! `ChannelEffect`: the consequences of an event. The host commits them with the channel, then carries them out.
 
 use serde::{Deserialize, Serialize};
 
-use crate::lifecycle::{LogLine, Move, State, Trigger};
-use crate::message::Message;
+use crate::lifecycle::{LifecycleMove, LogLine, MemberState, MoveCause};
+use crate::message::ChannelMessage;
 use crate::names::{AgentId, TurnId};
 
 /// A consequence of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
+pub enum ChannelEffect {
     /// A member changed state: one event for its instance and one log line.
-    Moved(Moved),
+    Moved(MemberMove),
     /// A message was posted.
-    Posted(Message),
+    Posted(ChannelMessage),
     /// A person's message is held until the turn ends.
     Held {
         /// Name of the author.
@@ -114,18 +114,18 @@ pub enum Effect {
 
 /// A member's move from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct MemberMove {
     /// The agent.
     pub agent: AgentId,
     /// Event of the lifecycle chart.
     #[serde(rename = "move")]
-    pub by: Move,
+    pub by: LifecycleMove,
     /// State before.
-    pub from: State,
+    pub from: MemberState,
     /// State after.
-    pub to: State,
+    pub to: MemberState,
     /// Cause, as written to the log.
-    pub trigger: Trigger,
+    pub trigger: MoveCause,
     /// Text given by the agent or the person that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -165,10 +165,10 @@ pub enum SuspendReason {
     ChannelPaused,
 }
 
-impl Moved {
+impl MemberMove {
     /// Returns true if the agent was alone in the queue. The chart has a guard on it.
     pub fn is_solo(&self) -> bool {
-        self.by == Move::TurnComplete && self.to == State::Idle
+        self.by == LifecycleMove::TurnComplete && self.to == MemberState::Idle
     }
 
     /// Builds the log line of the move.

@@ -1,15 +1,15 @@
-//! `Event`: the inputs of a channel, a closed set. The current time is a separate argument of `reduce`.
+//! `ChannelEvent`: the inputs of a channel, a closed set. The current time is a separate argument of `reduce`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::names::{AgentId, TurnId};
 use crate::options::TurnOptions;
-use crate::rounds::Judgement;
+use crate::rounds::RoundJudgement;
 
 /// An input of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub enum ChannelEvent {
     /// An agent connected. `resumed`: with its previous session, so it keeps its state.
     AgentStarted {
         /// The agent.
@@ -146,7 +146,7 @@ pub enum Event {
     /// A person changes turn options.
     OptionsSet {
         /// Layer to replace.
-        scope: Scope,
+        scope: OptionScope,
         /// New content of the layer.
         options: TurnOptions,
     },
@@ -154,7 +154,7 @@ pub enum Event {
     /// The host has judged the work of a round.
     RoundJudged {
         /// Verdict on the round.
-        judgement: Judgement,
+        judgement: RoundJudgement,
     },
     /// A deadline may have passed.
     TimePassed,
@@ -206,7 +206,7 @@ pub enum OverrideTo {
 /// Layer that options belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum OptionScope {
     /// All channels of the project.
     Project,
     /// One agent in all channels.

@@ -1,18 +1,18 @@
 //! Turn taking in a channel as a pure reducer: events in, effects out. It does not wait, perform I/O or read the clock.
 //!
 //! ```
-//! use rawko_turns::{Author, Channel, Effect, Event, reduce};
+//! use rawko_turns::{MessageAuthor, Channel, ChannelEffect, ChannelEvent, reduce};
 //!
 //! let mut channel = Channel::new("standup");
-//! let assigned = Event::Assigned { agent: "ada".into(), by: "kim".into(), session: Some("s-1".into()) };
+//! let assigned = ChannelEvent::Assigned { agent: "ada".into(), by: "kim".into(), session: Some("s-1".into()) };
 //! let effects = reduce(&mut channel, assigned, 0)?;
-//! assert!(matches!(effects.last(), Some(Effect::Granted { agent, .. }) if agent == &"ada".into()));
+//! assert!(matches!(effects.last(), Some(ChannelEffect::Granted { agent, .. }) if agent == &"ada".into()));
 //!
-//! let said = Event::AgentSpoke { agent: "ada".into(), turn: None, id: None, text: "Hello. TURN_COMPLETE".into() };
+//! let said = ChannelEvent::AgentSpoke { agent: "ada".into(), turn: None, id: None, text: "Hello. TURN_COMPLETE".into() };
 //! let effects = reduce(&mut channel, said, 1_000)?;
-//! assert!(matches!(&effects[0], Effect::Posted(message) if message.text == "Hello."));
+//! assert!(matches!(&effects[0], ChannelEffect::Posted(message) if message.text == "Hello."));
 //! assert!(channel.turn.is_none());
-//! # Ok::<(), rawko_turns::Refusal>(())
+//! # Ok::<(), rawko_turns::ChannelRefusal>(())
 //! ```
 #![warn(missing_docs)]
 
@@ -31,15 +31,17 @@ mod refusal;
 mod rounds;
 mod text;
 
-pub use channel::{Channel, EndedTurn, HeldMessage, Member, Phase, Turn, Waiting, WaitingFor};
-pub use due::Due;
-pub use effect::{Effect, EndReason, Moved, SuspendReason};
-pub use event::{Event, Loss, OverrideTo, Scope, WaitUntil};
-pub use lifecycle::{LogLine, Move, State, Trigger};
-pub use message::{Author, Message};
+pub use channel::{
+    Channel, ChannelMember, EndedTurn, HeldMessage, SuspendedTurn, Turn, TurnPhase, WaitingFor,
+};
+pub use due::TurnDeadline;
+pub use effect::{ChannelEffect, EndReason, MemberMove, SuspendReason};
+pub use event::{ChannelEvent, Loss, OptionScope, OverrideTo, WaitUntil};
+pub use lifecycle::{LifecycleMove, LogLine, MemberState, MoveCause};
+pub use message::{ChannelMessage, MessageAuthor};
 pub use names::{AgentId, TurnId, is_name};
 pub use options::{InterruptMode, OptionLayers, TurnConfig, TurnOptions, TurnOrder};
 pub use reduce::reduce;
-pub use refusal::Refusal;
-pub use rounds::{Judgement, Rounds};
+pub use refusal::ChannelRefusal;
+pub use rounds::{RoundJudgement, Rounds};
 pub use text::{COMPLETE_WORD, split_complete};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// State of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum State {
+pub enum MemberState {
     /// Not connected.
     #[default]
     Offline,
@@ -23,7 +23,7 @@ pub enum State {
 /// Event of the lifecycle chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Move {
+pub enum LifecycleMove {
     /// The agent connected.
     AgentStarted,
     /// A person assigned it to the channel.
@@ -56,7 +56,7 @@ pub enum Move {
 
 /// Cause of a move, as written to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trigger {
+pub enum MoveCause {
     /// The agent connected.
     #[serde(rename = "Agent starts")]
     AgentStarts,
@@ -130,11 +130,11 @@ pub struct LogLine {
     #[serde(rename = "agentId")]
     pub agent: String,
     /// State before.
-    pub from: State,
+    pub from: MemberState,
     /// State after.
-    pub to: State,
+    pub to: MemberState,
     /// Cause of the move.
-    pub trigger: Trigger,
+    pub trigger: MoveCause,
     /// Channel name.
     pub channel: String,
     /// Additional details, if any.
@@ -142,111 +142,130 @@ pub struct LogLine {
     pub reason: Option<String>,
 }
 
-impl State {
+impl MemberState {
     /// All states, in the order of a connection's life.
-    pub const ALL: [State; 5] = [State::Offline, State::Idle, State::Queued, State::Active, State::Waiting];
+    pub const ALL: [MemberState; 5] = [
+        MemberState::Offline,
+        MemberState::Idle,
+        MemberState::Queued,
+        MemberState::Active,
+        MemberState::Waiting,
+    ];
 
     /// Returns the name used in logs and the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            State::Offline => "OFFLINE",
-            State::Idle => "IDLE",
-            State::Queued => "QUEUED",
-            State::Active => "ACTIVE",
-            State::Waiting => "WAITING",
+            MemberState::Offline => "OFFLINE",
+            MemberState::Idle => "IDLE",
+            MemberState::Queued => "QUEUED",
+            MemberState::Active => "ACTIVE",
+            MemberState::Waiting => "WAITING",
         }
     }
 
     /// Returns true for a member of the channel that reads along and has the turn or will get it.
     pub fn is_in_queue(self) -> bool {
-        matches!(self, State::Queued | State::Active | State::Waiting)
+        matches!(self, MemberState::Queued | MemberState::Active | MemberState::Waiting)
     }
 }
 
-impl Move {
+impl LifecycleMove {
     /// All moves of the lifecycle chart.
-    pub const ALL: [Move; 14] = [
-        Move::AgentStarted,
-        Move::Assigned,
-        Move::AgentStopped,
-        Move::TurnGranted,
-        Move::Removed,
-        Move::Disconnected,
-        Move::TurnComplete,
-        Move::Timeout,
-        Move::WaitRequested,
-        Move::Crashed,
-        Move::WaitResolved,
-        Move::WaitTimeout,
-        Move::Woken,
-        Move::Skipped,
+    pub const ALL: [LifecycleMove; 14] = [
+        LifecycleMove::AgentStarted,
+        LifecycleMove::Assigned,
+        LifecycleMove::AgentStopped,
+        LifecycleMove::TurnGranted,
+        LifecycleMove::Removed,
+        LifecycleMove::Disconnected,
+        LifecycleMove::TurnComplete,
+        LifecycleMove::Timeout,
+        LifecycleMove::WaitRequested,
+        LifecycleMove::Crashed,
+        LifecycleMove::WaitResolved,
+        LifecycleMove::WaitTimeout,
+        LifecycleMove::Woken,
+        LifecycleMove::Skipped,
     ];
 
     /// Returns the name of the chart event.
     pub fn as_str(self) -> &'static str {
         match self {
-            Move::AgentStarted => "AGENT_STARTED",
-            Move::Assigned => "ASSIGNED",
-            Move::AgentStopped => "AGENT_STOPPED",
-            Move::TurnGranted => "TURN_GRANTED",
-            Move::Removed => "REMOVED",
-            Move::Disconnected => "DISCONNECTED",
-            Move::TurnComplete => "TURN_COMPLETE",
-            Move::Timeout => "TIMEOUT",
-            Move::WaitRequested => "WAIT_REQUESTED",
-            Move::Crashed => "CRASHED",
-            Move::WaitResolved => "WAIT_RESOLVED",
-            Move::WaitTimeout => "WAIT_TIMEOUT",
-            Move::Woken => "WOKEN",
-            Move::Skipped => "SKIPPED",
+            LifecycleMove::AgentStarted => "AGENT_STARTED",
+            LifecycleMove::Assigned => "ASSIGNED",
+            LifecycleMove::AgentStopped => "AGENT_STOPPED",
+            LifecycleMove::TurnGranted => "TURN_GRANTED",
+            LifecycleMove::Removed => "REMOVED",
+            LifecycleMove::Disconnected => "DISCONNECTED",
+            LifecycleMove::TurnComplete => "TURN_COMPLETE",
+            LifecycleMove::Timeout => "TIMEOUT",
+            LifecycleMove::WaitRequested => "WAIT_REQUESTED",
+            LifecycleMove::Crashed => "CRASHED",
+            LifecycleMove::WaitResolved => "WAIT_RESOLVED",
+            LifecycleMove::WaitTimeout => "WAIT_TIMEOUT",
+            LifecycleMove::Woken => "WOKEN",
+            LifecycleMove::Skipped => "SKIPPED",
         }
     }
 
     /// Returns the target state, or `None` if the chart has no such transition. `solo`: the queue holds no other agent.
-    pub fn leads(self, from: State, solo: bool) -> Option<State> {
+    pub fn leads(self, from: MemberState, solo: bool) -> Option<MemberState> {
         match (from, self) {
-            (State::Offline, Move::AgentStarted) => Some(State::Idle),
-            (State::Idle, Move::Assigned | Move::Woken) => Some(State::Queued),
-            (State::Idle, Move::AgentStopped) => Some(State::Offline),
-            (State::Queued, Move::TurnGranted) => Some(State::Active),
-            (State::Queued | State::Active | State::Waiting, Move::Removed) => Some(State::Idle),
-            (State::Queued | State::Waiting, Move::Disconnected) => Some(State::Offline),
-            (State::Active, Move::TurnComplete) if solo => Some(State::Idle),
-            (State::Active, Move::TurnComplete | Move::Timeout) => Some(State::Queued),
-            (State::Active, Move::WaitRequested) => Some(State::Waiting),
-            (State::Active, Move::Crashed) => Some(State::Offline),
-            (State::Waiting, Move::WaitResolved) => Some(State::Active),
-            (State::Waiting, Move::WaitTimeout) => Some(State::Queued),
-            (State::Active | State::Waiting, Move::Skipped) => Some(State::Queued),
-            (State::Offline | State::Idle | State::Queued | State::Active | State::Waiting, _) => None,
+            (MemberState::Offline, LifecycleMove::AgentStarted) => Some(MemberState::Idle),
+            (MemberState::Idle, LifecycleMove::Assigned | LifecycleMove::Woken) => Some(MemberState::Queued),
+            (MemberState::Idle, LifecycleMove::AgentStopped) => Some(MemberState::Offline),
+            (MemberState::Queued, LifecycleMove::TurnGranted) => Some(MemberState::Active),
+            (MemberState::Queued | MemberState::Active | MemberState::Waiting, LifecycleMove::Removed) => {
+                Some(MemberState::Idle)
+            }
+            (MemberState::Queued | MemberState::Waiting, LifecycleMove::Disconnected) => {
+                Some(MemberState::Offline)
+            }
+            (MemberState::Active, LifecycleMove::TurnComplete) if solo => Some(MemberState::Idle),
+            (MemberState::Active, LifecycleMove::TurnComplete | LifecycleMove::Timeout) => {
+                Some(MemberState::Queued)
+            }
+            (MemberState::Active, LifecycleMove::WaitRequested) => Some(MemberState::Waiting),
+            (MemberState::Active, LifecycleMove::Crashed) => Some(MemberState::Offline),
+            (MemberState::Waiting, LifecycleMove::WaitResolved) => Some(MemberState::Active),
+            (MemberState::Waiting, LifecycleMove::WaitTimeout) => Some(MemberState::Queued),
+            (MemberState::Active | MemberState::Waiting, LifecycleMove::Skipped) => Some(MemberState::Queued),
+            (
+                MemberState::Offline
+                | MemberState::Idle
+                | MemberState::Queued
+                | MemberState::Active
+                | MemberState::Waiting,
+                _,
+            ) => None,
         }
     }
 }
 
-impl Trigger {
+impl MoveCause {
     /// Returns the text written to the log.
     pub fn as_str(self) -> &'static str {
         match self {
-            Trigger::AgentStarts => "Agent starts",
-            Trigger::AgentStops => "Agent stops",
-            Trigger::AgentDisconnects => "Agent disconnects",
-            Trigger::AgentCrashes => "Agent crashes",
-            Trigger::AssignedToChannel => "Assigned to channel",
-            Trigger::RemovedFromChannel => "Removed from channel",
-            Trigger::TurnGranted => "Turn granted",
-            Trigger::TurnComplete => "TURN_COMPLETE",
-            Trigger::Timeout => "Timeout",
-            Trigger::Silence => "Silence",
-            Trigger::WaitRequested => "Wait requested",
-            Trigger::WaitResolved => "Wait resolved",
-            Trigger::WaitTimeout => "Wait timeout",
-            Trigger::Message => "Message",
-            Trigger::HumanInterrupt => "Human interrupt",
-            Trigger::HumanInterruptOver => "Human interrupt over",
-            Trigger::HumanOverride => "Human override",
-            Trigger::Skipped => "Skipped",
-            Trigger::ChannelPaused => "Channel paused",
-            Trigger::ChannelResumed => "Channel resumed",
+            MoveCause::AgentStarts => "Agent starts",
+            MoveCause::AgentStops => "Agent stops",
+            MoveCause::AgentDisconnects => "Agent disconnects",
+            MoveCause::AgentCrashes => "Agent crashes",
+            MoveCause::AssignedToChannel => "Assigned to channel",
+            MoveCause::RemovedFromChannel => "Removed from channel",
+            MoveCause::TurnGranted => "Turn granted",
+            MoveCause::TurnComplete => "TURN_COMPLETE",
+            MoveCause::Timeout => "Timeout",
+            MoveCause::Silence => "Silence",
+            MoveCause::WaitRequested => "Wait requested",
+            MoveCause::WaitResolved => "Wait resolved",
+            MoveCause::WaitTimeout => "Wait timeout",
+            MoveCause::Message => "Message",
+            MoveCause::HumanInterrupt => "Human interrupt",
+            MoveCause::HumanInterruptOver => "Human interrupt over",
+            MoveCause::HumanOverride => "Human override",
+            MoveCause::Skipped => "Skipped",
+            MoveCause::ChannelPaused => "Channel paused",
+            MoveCause::ChannelResumed => "Channel resumed",
         }
     }
 }

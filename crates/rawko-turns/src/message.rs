@@ -6,14 +6,14 @@ use crate::names::{AgentId, TurnId};
 
 /// One message. Numbers have no gaps, so a reader can detect missing messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChannelMessage {
     /// Position in the channel, counted from 1.
     pub number: u64,
     /// Time of posting in milliseconds since the Unix epoch.
     pub at_ms: i64,
     /// Author; serialised beside the other fields.
     #[serde(flatten)]
-    pub author: Author,
+    pub author: MessageAuthor,
     /// Message text as posted.
     pub text: String,
     /// The turn it was posted in.
@@ -30,7 +30,7 @@ pub struct Message {
 /// The author of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "from", rename_all = "snake_case")]
-pub enum Author {
+pub enum MessageAuthor {
     /// An agent, by its id.
     Agent(AgentId),
     /// A person, by the proven name.
@@ -39,18 +39,18 @@ pub enum Author {
     Notice,
 }
 
-impl Author {
+impl MessageAuthor {
     /// Returns true if `agent` is the author.
     pub fn is(&self, agent: &AgentId) -> bool {
-        matches!(self, Author::Agent(author) if author == agent)
+        matches!(self, MessageAuthor::Agent(author) if author == agent)
     }
 
     /// Returns a short name for the author.
     pub fn name(&self) -> &str {
         match self {
-            Author::Agent(agent) => agent.as_str(),
-            Author::Person(name) => name,
-            Author::Notice => "channel",
+            MessageAuthor::Agent(agent) => agent.as_str(),
+            MessageAuthor::Person(name) => name,
+            MessageAuthor::Notice => "channel",
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Selection of the next agent. Separate from granting: this file only holds the choice and the list it is made from.
 
 use crate::channel::Channel;
-use crate::lifecycle::State;
+use crate::lifecycle::MemberState;
 use crate::names::AgentId;
 use crate::options::TurnOrder;
 
 impl Channel {
     /// Returns the agent that gets the next turn; none while the channel rests.
     pub(crate) fn pick(&self) -> Option<AgentId> {
-        let queued: Vec<&AgentId> = self.in_state(State::Queued).collect();
+        let queued: Vec<&AgentId> = self.in_state(MemberState::Queued).collect();
         if let Some(named) = self.next.as_ref().filter(|named| queued.contains(named)) {
             return Some(named.clone());
         }
@@ -30,13 +30,13 @@ impl Channel {
         let config = self.options.for_channel();
         let limit = config.turns_unattended_max;
         self.rounds.stuck
-            || (config.rest_when_quiet || self.in_state(State::Queued).count() < 2) && self.is_quiet()
+            || (config.rest_when_quiet || self.in_state(MemberState::Queued).count() < 2) && self.is_quiet()
             || limit > 0 && self.unattended_turns >= limit
     }
 
     /// Returns true if every queued agent had a turn since the last message.
     fn is_quiet(&self) -> bool {
-        let mut queued = self.in_state(State::Queued).filter_map(|agent| self.members.get(agent));
+        let mut queued = self.in_state(MemberState::Queued).filter_map(|agent| self.members.get(agent));
         queued.all(|member| member.asked)
     }
 
@@ -61,7 +61,7 @@ impl Channel {
             self.next = None;
         }
         // Every agent had a turn: a new cycle begins.
-        let everybody = self.in_state(State::Queued).all(|queued| self.taken.contains(queued));
+        let everybody = self.in_state(MemberState::Queued).all(|queued| self.taken.contains(queued));
         if everybody && self.taken.contains(agent) {
             self.taken.clear();
         }

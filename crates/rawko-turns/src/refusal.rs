@@ -5,7 +5,7 @@ use crate::names::{AgentId, TurnId};
 /// Refusal, with a message for the sender.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ChannelRefusal {
     /// The agent is not assigned to the channel.
     #[error("`{agent}` is not assigned to this channel")]
     NotAMember {
@@ -83,25 +83,25 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl ChannelRefusal {
     /// Returns the machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
-            Refusal::NotAMember { .. } => "not_a_member",
-            Refusal::AlreadyAssigned { .. } => "already_assigned",
-            Refusal::NotYourTurn { .. } => "not_your_turn",
-            Refusal::TurnOver { .. } => "turn_over",
-            Refusal::TurnPaused { .. } => "turn_paused",
-            Refusal::Duplicate { .. } | Refusal::AlreadyHeld => "duplicate",
-            Refusal::Empty => "empty",
-            Refusal::NobodyHasTheTurn => "nobody_has_the_turn",
-            Refusal::NobodyWaits => "nobody_waits",
-            Refusal::AlreadyPaused => "already_paused",
-            Refusal::Paused => "paused",
-            Refusal::NotPaused => "not_paused",
-            Refusal::NotInQueue { .. } => "not_in_queue",
-            Refusal::NamedTwice { .. } => "named_twice",
-            Refusal::TooManyHeld { .. } => "too_many_held",
+            ChannelRefusal::NotAMember { .. } => "not_a_member",
+            ChannelRefusal::AlreadyAssigned { .. } => "already_assigned",
+            ChannelRefusal::NotYourTurn { .. } => "not_your_turn",
+            ChannelRefusal::TurnOver { .. } => "turn_over",
+            ChannelRefusal::TurnPaused { .. } => "turn_paused",
+            ChannelRefusal::Duplicate { .. } | ChannelRefusal::AlreadyHeld => "duplicate",
+            ChannelRefusal::Empty => "empty",
+            ChannelRefusal::NobodyHasTheTurn => "nobody_has_the_turn",
+            ChannelRefusal::NobodyWaits => "nobody_waits",
+            ChannelRefusal::AlreadyPaused => "already_paused",
+            ChannelRefusal::Paused => "paused",
+            ChannelRefusal::NotPaused => "not_paused",
+            ChannelRefusal::NotInQueue { .. } => "not_in_queue",
+            ChannelRefusal::NamedTwice { .. } => "named_twice",
+            ChannelRefusal::TooManyHeld { .. } => "too_many_held",
         }
     }
 }

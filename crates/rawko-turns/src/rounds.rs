@@ -30,7 +30,7 @@ pub struct Rounds {
 
 /// The judgement of the host on the work of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judgement {
+pub struct RoundJudgement {
     /// Rounds since the last progress; 0 if this one made some.
     pub without: u32,
     /// True if the files and the failures are the same as some rounds ago.

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use rawko_chart::{Registry, Source};
+use rawko_chart::{Registry, SourceFile};
 use rawko_core::World;
-use rawko_verify::{Limits, Model, Storage, verify};
+use rawko_verify::{ExplorationLimits, Model, Storage, verify};
 
 /// Two counters in two states: about 20,000 reachable states.
 const COUNTERS: &str = "
@@ -54,9 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn measure(name: &str, text: &str, storage: Storage) -> Result<(), Box<dyn std::error::Error>> {
-    let (model, findings) = Model::load(&Source::new("speed.yaml", text), &Registry::default());
+    let (model, findings) = Model::load(&SourceFile::new("speed.yaml", text), &Registry::default());
     let model = model.ok_or_else(|| format!("{findings:?}"))?;
-    let limits = Limits { states_max: 5_000_000, stop: &|_| false, storage };
+    let limits = ExplorationLimits { states_max: 5_000_000, stop: &|_| false, storage };
     let began = std::time::Instant::now();
     let report = verify(&[model], &World::default(), &limits).ok_or("nothing to explore")?;
     let seconds = began.elapsed().as_secs_f64();

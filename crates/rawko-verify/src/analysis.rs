@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rawko_chart::{Property, PropertyExpr, PropertyKind};
-use rawko_core::expr::{DataUse, DataUseKind, Expr, Subject, SubjectRoot};
-use rawko_core::{Blueprint, Schema, Slot, Trigger, Value};
+use rawko_core::expr::{ClaimSubject, DataUse, DataUseKind, Expr, SubjectRoot};
+use rawko_core::{Blueprint, Schema, Slot, TransitionTrigger, Value};
 
 use crate::classes::Classes;
-use crate::parts::{self, Part, PartKind, Role};
-use crate::shape::{Shape, slot_shapes};
+use crate::parts::{self, ChartPart, ChartRole, PartKind};
+use crate::shape::{ReadShape, slot_shapes};
 
 /// The result of the analysis.
 #[derive(Debug, Default)]
-pub(crate) struct Analysis {
+pub(crate) struct DataAnalysis {
     /// Context keys that influence control flow or a property. The others are not part of a state's identity.
     pub(crate) relevant: BTreeSet<Slot>,
     /// Context keys that a guard or a property reads itself.
@@ -22,7 +22,7 @@ pub(crate) struct Analysis {
     /// Counters that only grow and are only compared with constants: values above the bound are equivalent.
     pub(crate) saturated: BTreeMap<Slot, i64>,
     /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
-    pub(crate) shapes: BTreeMap<Arc<str>, Shape>,
+    pub(crate) shapes: BTreeMap<Arc<str>, ReadShape>,
     pub(crate) classes: Classes,
     /// Names of events that are computed.
     pub(crate) computed_names: Vec<String>,
@@ -40,20 +40,20 @@ pub(crate) struct Analysis {
     pub(crate) event_types: Vec<Arc<str>>,
 }
 
-impl Analysis {
-    pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
+impl DataAnalysis {
+    pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: ChartRole) -> Self {
         let parts = parts::of(blueprint, role);
         let transitions = || blueprint.nodes.iter().flat_map(|node| &node.transitions);
-        let sees_fault = |trigger: &Trigger| match trigger {
-            Trigger::Event(pattern) => crate::data::matches(pattern, "error.execution"),
-            Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => false,
+        let sees_fault = |trigger: &TransitionTrigger| match trigger {
+            TransitionTrigger::Event(pattern) => crate::data::matches(pattern, "error.execution"),
+            TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. } => false,
         };
         let types = parts.iter().flat_map(|part| part.expr.event_types());
-        let mut analysis = Analysis {
+        let mut analysis = DataAnalysis {
             computed_names: parts::computed_names(blueprint),
             sees_faults: transitions().any(|transition| sees_fault(&transition.trigger)),
             event_types: types.filter_map(|name| name.as_str().map(Arc::from)).collect(),
-            ..Analysis::default()
+            ..DataAnalysis::default()
         };
         analysis.classes(blueprint, &parts, properties);
         let (slots, are_all_copies) = slot_shapes(&parts);
@@ -72,8 +72,8 @@ impl Analysis {
     }
 
     /// Collects the constants that each field is compared with. Fields that data flows between share their constants.
-    fn classes(&mut self, blueprint: &Blueprint, parts: &[Part<'_>], properties: &[Property]) {
-        let name = |subject: &Subject| field_name(subject, blueprint);
+    fn classes(&mut self, blueprint: &Blueprint, parts: &[ChartPart<'_>], properties: &[Property]) {
+        let name = |subject: &ClaimSubject| field_name(subject, blueprint);
         for part in parts {
             for usage in part.expr.data_uses(part.is_condition()) {
                 let is_list = matches!(part.kind, PartKind::List) && usage.kind == DataUseKind::Flow;
@@ -112,11 +112,14 @@ impl Analysis {
         }
     }
 
-    fn shapes(&mut self, parts: &[Part<'_>], slots: &BTreeMap<Slot, Shape>) {
+    fn shapes(&mut self, parts: &[ChartPart<'_>], slots: &BTreeMap<Slot, ReadShape>) {
         for part in parts {
             let event = match part.trigger {
-                Some(Trigger::Event(name)) => Arc::clone(name),
-                Some(Trigger::Always | Trigger::After(_) | Trigger::Item { .. }) | None => "*".into(),
+                Some(TransitionTrigger::Event(name)) => Arc::clone(name),
+                Some(
+                    TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. },
+                )
+                | None => "*".into(),
             };
             let uses: Vec<DataUse> = part.expr.data_uses(part.is_condition());
             for usage in uses.iter().filter(|usage| usage.subject.root == SubjectRoot::EventData) {
@@ -132,8 +135,8 @@ impl Analysis {
         }
     }
 
-    fn relevant(&mut self, parts: &[Part<'_>], properties: &[Property]) {
-        let all = |parts: &[Part<'_>]| -> BTreeSet<Slot> {
+    fn relevant(&mut self, parts: &[ChartPart<'_>], properties: &[Property]) {
+        let all = |parts: &[ChartPart<'_>]| -> BTreeSet<Slot> {
             parts
                 .iter()
                 .filter_map(|part| if let PartKind::Assign(slot) = part.kind { Some(slot) } else { None })
@@ -177,9 +180,9 @@ impl Analysis {
     /// Finds what representative values do not decide: guards, whose outcomes can be explored both, and the rest.
     fn gaps(
         &mut self,
-        (parts, role): (&[Part<'_>], Role),
+        (parts, role): (&[ChartPart<'_>], ChartRole),
         properties: &[Property],
-        slots: &BTreeMap<Slot, Shape>,
+        slots: &BTreeMap<Slot, ReadShape>,
     ) {
         let tainted = tainted(parts);
         let is_outside = |root: SubjectRoot| match root {
@@ -230,7 +233,7 @@ impl Analysis {
                 // What the parent of a chart reads of its output is not known here.
                 PartKind::Data(key) => {
                     let is_inner = key.as_ref().is_none_or(|key| inner.contains(key));
-                    (is_inner || role == Role::Child) && receives(part.expr)
+                    (is_inner || role == ChartRole::Child) && receives(part.expr)
                 }
                 PartKind::Guard | PartKind::Assign(_) | PartKind::Passed => false,
             };
@@ -255,7 +258,7 @@ impl Analysis {
 
     /// Finds values from outside that the schema of the context may refuse or not, and of which none is known that it
     /// accepts.
-    fn refused(&mut self, blueprint: &Blueprint, parts: &[Part<'_>]) {
+    fn refused(&mut self, blueprint: &Blueprint, parts: &[ChartPart<'_>]) {
         let Some(schema) = blueprint.context_schema.as_ref() else { return };
         let tainted = tainted(parts);
         for part in parts {
@@ -270,7 +273,7 @@ impl Analysis {
         }
     }
 
-    fn saturated(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+    fn saturated(&mut self, parts: &[ChartPart<'_>], properties: &[Property]) {
         for slot in self.relevant.clone() {
             if let Some(bound) = self.bound_of(slot, parts, properties) {
                 self.saturated.insert(slot, bound);
@@ -279,7 +282,7 @@ impl Analysis {
     }
 
     /// Returns the largest constant that a counter is compared with, if it is nothing but a counter.
-    fn bound_of(&self, slot: Slot, parts: &[Part<'_>], properties: &[Property]) -> Option<i64> {
+    fn bound_of(&self, slot: Slot, parts: &[ChartPart<'_>], properties: &[Property]) -> Option<i64> {
         let mut bound = 0;
         let mut counts = false;
         for part in parts {
@@ -333,7 +336,7 @@ fn largest(uses: Vec<DataUse>, slot: Slot, bound: &mut i64) -> Option<()> {
 }
 
 /// Context keys whose value depends on data from outside.
-fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
+fn tainted(parts: &[ChartPart<'_>]) -> BTreeSet<Slot> {
     let mut tainted = BTreeSet::new();
     loop {
         let before = tainted.len();
@@ -356,7 +359,7 @@ fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
 }
 
 /// The fields of event data that have fields of their own.
-fn inner_fields(parts: &[Part<'_>]) -> BTreeSet<Arc<str>> {
+fn inner_fields(parts: &[ChartPart<'_>]) -> BTreeSet<Arc<str>> {
     let uses = parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition()));
     let paths = uses.filter(|usage| usage.subject.root == SubjectRoot::EventData).map(|it| it.subject.path);
     paths
@@ -372,7 +375,7 @@ fn flows(expr: &Expr) -> impl Iterator<Item = DataUse> {
 }
 
 /// The name that constants are collected under: the last field, or the context key.
-pub(crate) fn field_name(subject: &Subject, blueprint: &Blueprint) -> Arc<str> {
+pub(crate) fn field_name(subject: &ClaimSubject, blueprint: &Blueprint) -> Arc<str> {
     match (subject.path.last(), subject.root) {
         (Some(field), _) => Arc::clone(field),
         (None, SubjectRoot::Context(slot)) => {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::explore::ExplorationResult;
-use crate::graph::{Cause, Counterexample, Edge, Graph, Input};
+use crate::graph::{Counterexample, Edge, Graph, InputCause, ModelInput};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -156,7 +156,7 @@ fn started_without(explored: &ExplorationResult, question: &str) -> Vec<Arc<str>
     let graph = &explored.graph;
     let done = format!("done.invoke.{question}");
     let is_it = |name: &str| name.split('[').next() == Some(&done);
-    let is_answer = |edge: &Edge| matches!(graph.input(edge), Input::Event { name, .. } if is_it(name));
+    let is_answer = |edge: &Edge| matches!(graph.input(edge), ModelInput::Event { name, .. } if is_it(name));
     let mut reached = vec![false; graph.nodes.len()];
     let mut started = vec![false; explored.effects.len()];
     graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
@@ -245,8 +245,9 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
 
 /// Returns true if every state has an input of its own that needs no guard: a timer, an answer, or the end.
 pub(crate) fn continues_surely(graph: &Graph) -> bool {
-    let is_own =
-        |edge: &Edge| matches!(graph.label(edge).cause, Cause::Service | Cause::Timer | Cause::Person);
+    let is_own = |edge: &Edge| {
+        matches!(graph.label(edge).cause, InputCause::Service | InputCause::Timer | InputCause::Person)
+    };
     let mut nodes = (0u32..).zip(&graph.nodes);
     nodes.all(|(node, at)| at.is_over || at.is_failed || graph.edges_of(node).iter().any(is_own))
 }

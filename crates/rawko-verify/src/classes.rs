@@ -70,7 +70,7 @@ impl Classes {
 
     /// Returns one value of each kind that the chart distinguishes; a single one if it distinguishes none.
     pub(crate) fn values(&self, name: &str) -> Vec<Value> {
-        let mut values = Values::default();
+        let mut values = ClassValues::default();
         for kind in self.uses_of(name) {
             match kind {
                 DataUseKind::Truth => values.truth(),
@@ -88,7 +88,7 @@ impl Classes {
 }
 
 #[derive(Default)]
-struct Values {
+struct ClassValues {
     found: Vec<Value>,
     /// Numbers that the field is compared with.
     numbers: Vec<Value>,
@@ -103,7 +103,7 @@ struct Values {
     is_text: bool,
 }
 
-impl Values {
+impl ClassValues {
     fn push(&mut self, value: Value) {
         if !self.found.iter().any(|known| known.is_identical(&value)) {
             self.found.push(value);

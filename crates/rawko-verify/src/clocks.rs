@@ -2,7 +2,7 @@
 //! explored.
 
 use rawko_chart::PropertyKind;
-use rawko_core::{Backoff, Delay, Retry, ServiceClass, Template, Value, duration};
+use rawko_core::{Backoff, DataTemplate, Delay, Retry, ServiceClass, Value, duration};
 
 use crate::model::{Model, class_of};
 
@@ -69,13 +69,13 @@ impl Clocks {
         self.count = count;
     }
 
-    fn add_question(&mut self, input: &Template) {
-        let Template::Map(entries) = input else { return };
+    fn add_question(&mut self, input: &DataTemplate) {
+        let DataTemplate::Map(entries) = input else { return };
         let Some((_, expires)) = entries.iter().find(|(key, _)| &**key == "expires") else { return };
         let value = match expires {
-            Template::Literal(value) => Some(value.clone()),
-            Template::Expr(expr) => expr.constant(),
-            Template::List(_) | Template::Map(_) => None,
+            DataTemplate::Literal(value) => Some(value.clone()),
+            DataTemplate::Expr(expr) => expr.constant(),
+            DataTemplate::List(_) | DataTemplate::Map(_) => None,
         };
         match value {
             Some(Value::Int(ms)) => self.add(ms),

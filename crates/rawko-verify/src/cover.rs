@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 
 use rawko_core::World;
 
-use crate::explore::{ExplorationResult, Limits};
-use crate::graph::{Counterexample, Edge, Graph, Input};
+use crate::explore::{ExplorationLimits, ExplorationResult};
+use crate::graph::{Counterexample, Edge, Graph, ModelInput};
 use crate::mode::Mode;
 use crate::model::Model;
 use crate::trace::counterexample;
@@ -28,7 +28,7 @@ pub struct Cover {
 type Item = (u32, u32, String, Box<[u16]>);
 
 /// Returns runs of the first chart that cover everything reachable; the others may be invoked by it.
-pub fn cover(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Cover> {
+pub fn cover(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Cover> {
     let model = charts.first()?;
     let (explored, _) =
         explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
@@ -50,14 +50,14 @@ pub fn cover(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Cov
 fn item(graph: &Graph, edge: &Edge) -> Item {
     let configuration = |node: u32| graph.nodes[node as usize].configuration;
     let input = match graph.input(edge) {
-        Input::Event { name, .. } => name.to_string(),
-        Input::Advance { .. } | Input::Fire { .. } | Input::Expire { .. } => String::new(),
+        ModelInput::Event { name, .. } => name.to_string(),
+        ModelInput::Advance { .. } | ModelInput::Fire { .. } | ModelInput::Expire { .. } => String::new(),
     };
     (configuration(edge.from), configuration(edge.to), input, graph.label(edge).starts.clone())
 }
 
 /// Returns a run to a step, and on through steps that are not covered yet.
-fn run_through(explored: &ExplorationResult, edge: &Edge, covered: &mut FxHashSet<Item>) -> Vec<Input> {
+fn run_through(explored: &ExplorationResult, edge: &Edge, covered: &mut FxHashSet<Item>) -> Vec<ModelInput> {
     let graph = &explored.graph;
     let mut inputs = graph.path_to(edge.from);
     inputs.push(graph.input(edge).clone());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rawko_core::{Schema, Value, expr};
 
-use crate::analysis::{Analysis, DATA};
-use crate::shape::{Shape, put};
+use crate::analysis::{DATA, DataAnalysis};
+use crate::shape::{ReadShape, put};
 
 /// Combinations of one event's fields that are tried; beyond it, fields are varied one at a time.
 const COMBINATIONS_MAX: usize = 64;
@@ -18,10 +18,10 @@ pub(crate) struct Choices {
     pub(crate) complete: bool,
 }
 
-impl Analysis {
+impl DataAnalysis {
     /// Returns the fields that are read when an event of this name is bound.
-    pub(crate) fn shape_of(&self, event: &str) -> Shape {
-        let mut shape = Shape::default();
+    pub(crate) fn shape_of(&self, event: &str) -> ReadShape {
+        let mut shape = ReadShape::default();
         for (pattern, fields) in &self.shapes {
             if matches(pattern, event) {
                 shape.merge(fields);
@@ -160,7 +160,7 @@ fn is_plain(schema: &Value) -> bool {
         && properties.values().filter(|it| !it.get("properties").is_null()).all(is_plain)
 }
 
-impl Analysis {
+impl DataAnalysis {
     /// Returns data of which all is unknown but `base` and, if `fine`, fields that are only compared with constants.
     pub(crate) fn general_data_of(&self, event: &str, base: &Value, fine: bool) -> Vec<Value> {
         let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();

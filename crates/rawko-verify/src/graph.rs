@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 /// What happens to an instance at rest.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Input {
+pub(crate) enum ModelInput {
     /// An event, or a result by its name (`done.invoke.<id>`).
     Event {
         name: Arc<str>,
@@ -29,7 +29,7 @@ pub(crate) enum Input {
 
 /// Who causes an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Cause {
+pub(crate) enum InputCause {
     Outside,
     Person,
     Service,
@@ -38,10 +38,10 @@ pub(crate) enum Cause {
     Wait,
 }
 
-impl Cause {
+impl InputCause {
     /// Returns true if the instance gets there by itself.
     pub(crate) fn is_autonomous(self) -> bool {
-        matches!(self, Cause::Service | Cause::Timer)
+        matches!(self, InputCause::Service | InputCause::Timer)
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Edge {
 pub(crate) struct Label {
     /// The number of its input.
     pub(crate) input: u32,
-    pub(crate) cause: Cause,
+    pub(crate) cause: InputCause,
     /// The steps of a state with the same number differ only in decisions on unknown data.
     pub(crate) group: u16,
     /// Only time passes, or an event that nothing handles.
@@ -92,7 +92,7 @@ pub(crate) struct PendingWork {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct StateNode {
     /// The step that found it first; `None` for the start.
     pub(crate) parent: Option<NonMaxU32>,
     /// The number of its configuration.
@@ -131,7 +131,7 @@ impl NonMaxU32 {
 
 /// A state that an instance may start in, with the bits of its start: see [`Label`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
+pub(crate) struct StartState {
     pub(crate) node: u32,
     pub(crate) from_bits: u64,
     pub(crate) to_bits: u64,
@@ -139,13 +139,13 @@ pub(crate) struct Start {
 
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<StateNode>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) labels: Interned<Label>,
     pub(crate) pending: Interned<PendingWork>,
     /// All inputs, by their number.
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) starts: Vec<Start>,
+    pub(crate) inputs: Vec<ModelInput>,
+    pub(crate) starts: Vec<StartState>,
     /// Effects that the start itself started.
     pub(crate) start_starts: Vec<u16>,
     /// Groups of a state of which one outcome stays in it, in explorations with unknown data.
@@ -192,7 +192,7 @@ impl Graph {
         self.labels.get(edge.label)
     }
 
-    pub(crate) fn input(&self, edge: &Edge) -> &Input {
+    pub(crate) fn input(&self, edge: &Edge) -> &ModelInput {
         &self.inputs[self.label(edge).input as usize]
     }
 
@@ -207,7 +207,7 @@ impl Graph {
     }
 
     /// Returns the shortest inputs to a state.
-    pub(crate) fn path_to(&self, node: u32) -> Vec<Input> {
+    pub(crate) fn path_to(&self, node: u32) -> Vec<ModelInput> {
         let mut path = Vec::new();
         let mut at = node;
         while let Some(edge) = self.nodes[at as usize].parent {
@@ -369,18 +369,18 @@ impl Counterexample {
     }
 }
 
-impl Input {
+impl ModelInput {
     pub(crate) fn to_value(&self) -> Value {
         match self {
-            Input::Event { name, data } if data.is_null() => {
+            ModelInput::Event { name, data } if data.is_null() => {
                 Value::map([("type", Value::Str(Arc::clone(name)))])
             }
-            Input::Event { name, data } => {
+            ModelInput::Event { name, data } => {
                 Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
             }
-            Input::Advance { ms } => Value::map([("advance", Value::Int(*ms))]),
+            ModelInput::Advance { ms } => Value::map([("advance", Value::Int(*ms))]),
             // Only where times are general, and then a trace is not shown.
-            Input::Fire { .. } | Input::Expire { .. } => Value::Null,
+            ModelInput::Fire { .. } | ModelInput::Expire { .. } => Value::Null,
         }
     }
 }

@@ -6,36 +6,36 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use rawko_core::{Invocation, Schema, Trigger, Unhandled, Value};
+use rawko_core::{Invocation, Schema, TransitionTrigger, Unhandled, Value};
 
-use crate::analysis::Analysis;
+use crate::analysis::DataAnalysis;
 use crate::children::ChildOutcomes;
 use crate::clocks::Clocks;
 use crate::data::matches;
-use crate::graph::{Cause, Input};
+use crate::graph::{InputCause, ModelInput};
 use crate::mode::Mode;
 use crate::model::Model;
-use crate::state::State;
+use crate::state::ModelState;
 
 /// Events that are deferred at a time (`unhandled: defer`).
 pub(crate) const DEFERRED_MAX: usize = 2;
 
 /// One possible input.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
-    pub(crate) input: Input,
-    pub(crate) cause: Cause,
+pub(crate) struct InputChoice {
+    pub(crate) input: ModelInput,
+    pub(crate) cause: InputCause,
     /// For an answer of a person: whether it denies, and the id of the invoke.
     pub(crate) answer: Option<(Arc<str>, bool)>,
 }
 
-impl Choice {
-    pub(crate) fn new(input: Input, cause: Cause) -> Self {
+impl InputChoice {
+    pub(crate) fn new(input: ModelInput, cause: InputCause) -> Self {
         Self { input, cause, answer: None }
     }
 }
 
-/// An input of one state: the number of its [`Choice`], and the group of its steps.
+/// An input of one state: the number of its [`InputChoice`], and the group of its steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pick {
     pub(crate) choice: u32,
@@ -51,9 +51,9 @@ type CallName = (u32, Option<u32>, Arc<str>);
 
 /// The inputs of a chart, computed once per event and invoke.
 #[derive(Debug)]
-pub(crate) struct Inputs<'m> {
+pub(crate) struct ChartInputs<'m> {
     pub(crate) model: &'m Model,
-    pub(crate) analysis: &'m Analysis,
+    pub(crate) analysis: &'m DataAnalysis,
     /// Names of events from outside that each state handles.
     by_node: Vec<Vec<Arc<str>>>,
     /// Names that are tried in every state, because a property mentions them or any event.
@@ -61,13 +61,13 @@ pub(crate) struct Inputs<'m> {
     /// All names from outside.
     names: Vec<Arc<str>>,
     /// All choices so far, by number.
-    pub(crate) choices: Vec<Arc<Choice>>,
+    pub(crate) choices: Vec<Arc<InputChoice>>,
     /// The events of a configuration, by its number. Empty if events may be deferred.
     by_configuration: FxHashMap<u32, Arc<[u32]>>,
     events: BTreeMap<Arc<str>, Vec<u32>>,
     /// The outcomes of calls of services.
     pub(crate) calls: FxHashMap<CallName, Arc<[u32]>>,
-    times: FxHashMap<(Cause, i64), u32>,
+    times: FxHashMap<(InputCause, i64), u32>,
     timers: FxHashMap<u64, u32>,
     expiries: FxHashMap<u64, u32>,
     pub(crate) outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
@@ -85,10 +85,10 @@ fn is_reserved(name: &str) -> bool {
     ["done.", "error.", "timeout."].iter().any(|prefix| name.starts_with(prefix))
 }
 
-impl<'m> Inputs<'m> {
+impl<'m> ChartInputs<'m> {
     pub(crate) fn new(
         model: &'m Model,
-        analysis: &'m Analysis,
+        analysis: &'m DataAnalysis,
         (everywhere, is_any): (Vec<Arc<str>>, bool),
         (mode, tick_ms): (Mode, Option<i64>),
     ) -> Self {
@@ -115,8 +115,10 @@ impl<'m> Inputs<'m> {
         let names = inputs.outside_names();
         for node in &model.blueprint.nodes {
             let patterns = node.transitions.iter().filter_map(|transition| match &transition.trigger {
-                Trigger::Event(pattern) => Some(pattern),
-                Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => None,
+                TransitionTrigger::Event(pattern) => Some(pattern),
+                TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. } => {
+                    None
+                }
             });
             let mut handled: Vec<Arc<str>> = Vec::new();
             for pattern in patterns {
@@ -155,16 +157,17 @@ impl<'m> Inputs<'m> {
         let (mut has_any, mut prefixes) = (false, Vec::new());
         let transitions = || self.model.blueprint.nodes.iter().flat_map(|node| &node.transitions);
         let is_handled = |name: &str| {
-            transitions().any(|it| matches!(&it.trigger, Trigger::Event(pattern) if **pattern == *name))
+            transitions()
+                .any(|it| matches!(&it.trigger, TransitionTrigger::Event(pattern) if **pattern == *name))
         };
         for transition in transitions() {
             match &transition.trigger {
-                Trigger::Event(pattern) => match pattern.strip_suffix('*') {
+                TransitionTrigger::Event(pattern) => match pattern.strip_suffix('*') {
                     Some("") => has_any = true,
                     Some(prefix) => prefixes.push(prefix),
                     None => add(pattern),
                 },
-                Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => {}
+                TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. } => {}
             }
         }
         self.analysis.event_types.iter().for_each(|name| add(name));
@@ -182,16 +185,16 @@ impl<'m> Inputs<'m> {
         names
     }
 
-    pub(crate) fn choice(&self, number: u32) -> Arc<Choice> {
+    pub(crate) fn choice(&self, number: u32) -> Arc<InputChoice> {
         Arc::clone(&self.choices[number as usize])
     }
 
     /// Adds new inputs to those of the graph, by number.
-    pub(crate) fn copy_to(&self, inputs: &mut Vec<Input>) {
+    pub(crate) fn copy_to(&self, inputs: &mut Vec<ModelInput>) {
         inputs.extend(self.choices[inputs.len()..].iter().map(|choice| choice.input.clone()));
     }
 
-    pub(crate) fn add(&mut self, choice: Choice) -> u32 {
+    pub(crate) fn add(&mut self, choice: InputChoice) -> u32 {
         self.choices.push(Arc::new(choice));
         self.choices.len() as u32 - 1
     }
@@ -199,7 +202,7 @@ impl<'m> Inputs<'m> {
     /// Writes the inputs of a state. `child` gives the outcomes of an invocation that is a known chart.
     pub(crate) fn of(
         &mut self,
-        (state, configuration): (&State, u32),
+        (state, configuration): (&ModelState, u32),
         child: &mut dyn FnMut(&Invocation) -> Option<Arc<ChildOutcomes>>,
         picks: &mut Vec<Pick>,
     ) {
@@ -214,7 +217,7 @@ impl<'m> Inputs<'m> {
         }
         let is_general = self.mode.is_general();
         if let (false, Some(due_ms)) = (is_general, state.next_due_ms()) {
-            let choice = self.advance((due_ms - state.now_ms).max(0), Cause::Timer);
+            let choice = self.advance((due_ms - state.now_ms).max(0), InputCause::Timer);
             picks.push(Pick { choice, group: 0 });
         }
         let events = self.events_at(state, configuration);
@@ -223,26 +226,26 @@ impl<'m> Inputs<'m> {
         if is_general {
             self.any_timer(state, picks);
         } else if let Some(ms) = self.wait(state, picks.len()) {
-            let choice = self.advance(ms, Cause::Wait);
+            let choice = self.advance(ms, InputCause::Wait);
             picks.push(Pick { choice, group: 0 });
         }
     }
 
-    fn advance(&mut self, ms: i64, cause: Cause) -> u32 {
+    fn advance(&mut self, ms: i64, cause: InputCause) -> u32 {
         if let Some(known) = self.times.get(&(cause, ms)) {
             return *known;
         }
-        let number = self.add(Choice::new(Input::Advance { ms }, cause));
+        let number = self.add(InputChoice::new(ModelInput::Advance { ms }, cause));
         self.times.insert((cause, ms), number);
         number
     }
 
     /// Adds every pending timer and deadline, in no particular order.
-    fn any_timer(&mut self, state: &State, picks: &mut Vec<Pick>) {
+    fn any_timer(&mut self, state: &ModelState, picks: &mut Vec<Pick>) {
         for timer in state.snapshot.timers().iter().map(|timer| timer.id) {
             let choice = match self.timers.get(&timer) {
                 Some(known) => *known,
-                None => self.add(Choice::new(Input::Fire { timer }, Cause::Timer)),
+                None => self.add(InputChoice::new(ModelInput::Fire { timer }, InputCause::Timer)),
             };
             self.timers.insert(timer, choice);
             picks.push(Pick { choice, group: TIME });
@@ -250,7 +253,7 @@ impl<'m> Inputs<'m> {
         for invocation in state.expiries.iter().map(|(invocation, _)| *invocation) {
             let choice = match self.expiries.get(&invocation) {
                 Some(known) => *known,
-                None => self.add(Choice::new(Input::Expire { invocation }, Cause::Timer)),
+                None => self.add(InputChoice::new(ModelInput::Expire { invocation }, InputCause::Timer)),
             };
             self.expiries.insert(invocation, choice);
             picks.push(Pick { choice, group: TIME });
@@ -258,7 +261,7 @@ impl<'m> Inputs<'m> {
     }
 
     /// Returns the events of a state. They depend on its configuration only, unless events are deferred.
-    fn events_at(&mut self, state: &State, configuration: u32) -> Arc<[u32]> {
+    fn events_at(&mut self, state: &ModelState, configuration: u32) -> Arc<[u32]> {
         if let Some(known) = self.by_configuration.get(&configuration) {
             return Arc::clone(known);
         }
@@ -271,7 +274,7 @@ impl<'m> Inputs<'m> {
     }
 
     /// Returns the time that passes without anything being due, if it matters when inputs arrive.
-    fn wait(&self, state: &State, others: usize) -> Option<i64> {
+    fn wait(&self, state: &ModelState, others: usize) -> Option<i64> {
         let left_ms = state.next_due_ms()? - state.now_ms;
         let ms = match self.tick_ms {
             Some(tick_ms) => tick_ms,
@@ -282,13 +285,13 @@ impl<'m> Inputs<'m> {
     }
 
     /// Returns true if a pending timer is off the common unit: one wait at a time keeps the states few.
-    fn is_shifted(&self, state: &State) -> bool {
+    fn is_shifted(&self, state: &ModelState) -> bool {
         let timers = state.snapshot.timers().iter().map(|timer| timer.due_ms);
         let mut due = timers.chain(state.expiries.iter().map(|(_, due_ms)| *due_ms));
         due.any(|due_ms| (due_ms - state.now_ms) % self.clocks.unit_ms != 0)
     }
 
-    fn names_at(&self, state: &State) -> Vec<Arc<str>> {
+    fn names_at(&self, state: &ModelState) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut seen: Vec<u32> = Vec::new();
         for leaf in state.snapshot.configuration().frontier() {
@@ -322,8 +325,8 @@ impl<'m> Inputs<'m> {
         let schema = self.model.chart.event_spec(name).and_then(|spec| spec.data.as_ref());
         let mut choices = Vec::new();
         for data in self.data(name, &Value::Null, schema) {
-            let input = Input::Event { name: Arc::clone(name), data };
-            choices.push(self.add(Choice::new(input, Cause::Outside)));
+            let input = ModelInput::Event { name: Arc::clone(name), data };
+            choices.push(self.add(InputChoice::new(input, InputCause::Outside)));
         }
         self.events.insert(Arc::clone(name), choices.clone());
         choices

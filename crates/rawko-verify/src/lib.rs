@@ -36,12 +36,12 @@ mod watch;
 
 pub use builtin::BUILT_IN;
 pub use cover::{Cover, cover};
-pub use explore::Limits;
+pub use explore::ExplorationLimits;
 pub use graph::Counterexample;
 pub use manifest::{ManifestChange, manifest, manifest_changes};
 pub use model::Model;
 pub use reachable::{Reached, reachable};
-pub use report::{PropertyReport, Report, Verdict};
+pub use report::{PropertyReport, PropertyVerdict, VerifyReport};
 pub use verdicts::verify;
 pub use visited::Storage;
 

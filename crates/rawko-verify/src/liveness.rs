@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use rawko_chart::Assumptions;
 
-use crate::graph::{Counterexample, Edge, Graph, Input, Label, PendingWork};
+use crate::graph::{Counterexample, Edge, Graph, Label, ModelInput, PendingWork};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -19,7 +19,7 @@ pub(crate) fn violation(
     lead: u32,
     assume: Assumptions,
 ) -> Option<Counterexample> {
-    let search = Search { graph, bit: 1 << lead, assume };
+    let search = LoopSearch { graph, bit: 1 << lead, assume };
     let pending = search.pending();
     let has = |node: u32| pending.found[node as usize].is_some();
     let stops = pending.order.iter().copied().find(|node| search.may_stop(*node));
@@ -45,7 +45,7 @@ pub(crate) fn violation(
 
 /// Returns true if every fair run ends or fails.
 pub(crate) fn always_ends(graph: &Graph, assume: Assumptions) -> bool {
-    let search = Search { graph, bit: 0, assume };
+    let search = LoopSearch { graph, bit: 0, assume };
     let lives = |node: u32| {
         let at = &graph.nodes[node as usize];
         !at.is_over && !at.is_failed
@@ -65,21 +65,21 @@ fn ends(label: &Label, number: u16) -> bool {
     }
 }
 
-struct Search<'g> {
+struct LoopSearch<'g> {
     graph: &'g Graph,
     bit: u64,
     assume: Assumptions,
 }
 
 /// The states in which `to` is still to come.
-struct Pending {
+struct PendingStates {
     /// How each was found: the first edge after which it is pending, or the edge from another pending one.
-    found: Vec<Option<Found>>,
+    found: Vec<Option<FoundLoop>>,
     order: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
-enum Found {
+enum FoundLoop {
     /// The instance starts with it.
     Start,
     /// `from` holds after this edge.
@@ -87,14 +87,14 @@ enum Found {
     Continues(u32),
 }
 
-impl Search<'_> {
-    fn pending(&self) -> Pending {
-        let mut pending = Pending { found: vec![None; self.graph.nodes.len()], order: Vec::new() };
+impl LoopSearch<'_> {
+    fn pending(&self) -> PendingStates {
+        let mut pending = PendingStates { found: vec![None; self.graph.nodes.len()], order: Vec::new() };
         let mut queue = VecDeque::new();
         for start in &self.graph.starts {
             let begins = start.from_bits & self.bit != 0 && start.to_bits & self.bit == 0;
             if begins && pending.found[start.node as usize].is_none() {
-                pending.found[start.node as usize] = Some(Found::Start);
+                pending.found[start.node as usize] = Some(FoundLoop::Start);
                 queue.push_back(start.node);
             }
         }
@@ -102,7 +102,7 @@ impl Search<'_> {
             let label = self.graph.label(edge);
             let begins = label.from_bits & self.bit != 0 && label.to_bits & self.bit == 0;
             if begins && pending.found[edge.to as usize].is_none() {
-                pending.found[edge.to as usize] = Some(Found::Begins(number as u32));
+                pending.found[edge.to as usize] = Some(FoundLoop::Begins(number as u32));
                 queue.push_back(edge.to);
             }
         }
@@ -112,7 +112,7 @@ impl Search<'_> {
             for number in first..end {
                 let edge = &self.graph.edges[number as usize];
                 if self.is_pending_step(edge) && pending.found[edge.to as usize].is_none() {
-                    pending.found[edge.to as usize] = Some(Found::Continues(number));
+                    pending.found[edge.to as usize] = Some(FoundLoop::Continues(number));
                     queue.push_back(edge.to);
                 }
             }
@@ -163,16 +163,16 @@ impl Search<'_> {
         })
     }
 
-    fn run_to(&self, pending: &Pending, node: u32) -> Vec<Input> {
+    fn run_to(&self, pending: &PendingStates, node: u32) -> Vec<ModelInput> {
         let (mut back, mut at) = (Vec::new(), node);
         loop {
             match pending.found[at as usize] {
-                Some(Found::Continues(number)) => {
+                Some(FoundLoop::Continues(number)) => {
                     let edge = &self.graph.edges[number as usize];
                     back.push(self.graph.input(edge).clone());
                     at = edge.from;
                 }
-                Some(Found::Begins(number)) => {
+                Some(FoundLoop::Begins(number)) => {
                     let edge = &self.graph.edges[number as usize];
                     back.push(self.graph.input(edge).clone());
                     back.reverse();
@@ -180,7 +180,7 @@ impl Search<'_> {
                     inputs.extend(back);
                     return inputs;
                 }
-                Some(Found::Start) | None => {
+                Some(FoundLoop::Start) | None => {
                     back.reverse();
                     return back;
                 }
@@ -189,7 +189,7 @@ impl Search<'_> {
     }
 
     /// Returns the shortest way from a state back to itself, if it is fair by itself.
-    fn round(&self, first: u32, component: &[u32]) -> Option<Vec<Input>> {
+    fn round(&self, first: u32, component: &[u32]) -> Option<Vec<ModelInput>> {
         let is_inside = |edge: &Edge| self.is_pending_step(edge) && component.binary_search(&edge.to).is_ok();
         let starts =
             self.inner_edges(component).filter(|edge| self.graph.edges[*edge as usize].from == first);
@@ -235,7 +235,7 @@ impl Search<'_> {
     }
 
     /// Returns inputs that lead through a component and back, and end all work that is pending throughout.
-    fn tour(&self, first: u32, component: &[u32]) -> Vec<Input> {
+    fn tour(&self, first: u32, component: &[u32]) -> Vec<ModelInput> {
         let is_inside = |edge: &Edge| self.is_pending_step(edge) && component.binary_search(&edge.to).is_ok();
         let numbers: Vec<u16> = component.iter().flat_map(|node| self.obligations(*node)).collect();
         let mut wanted: Vec<u16> = numbers;

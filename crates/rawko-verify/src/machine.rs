@@ -11,8 +11,8 @@ use rawko_core::{
 
 use rawko_core::expr::OTHER_FIELDS;
 
-use crate::oracle::Script;
-use crate::state::State;
+use crate::oracle::StepScript;
+use crate::state::ModelState;
 
 /// Deliveries at one moment, as many as the instance machine allows.
 const DELIVERIES_MAX: usize = 10_000;
@@ -20,7 +20,7 @@ const DELIVERIES_MAX: usize = 10_000;
 /// Facts about the steps between two states at rest, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepFacts {
-    pub(crate) moments: Vec<Moment>,
+    pub(crate) moments: Vec<StepFact>,
     /// The step function refused: eventless transitions or deliveries without end.
     pub(crate) runaway: Option<String>,
     /// True if any transition was taken.
@@ -31,7 +31,7 @@ pub(crate) struct StepFacts {
 
 /// One fact. States are recorded only if the step is traced.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Moment {
+pub(crate) enum StepFact {
     Event(Arc<str>),
     Entered(NodeId),
     Exited(NodeId),
@@ -57,20 +57,20 @@ pub(crate) struct Machine<'m> {
 }
 
 /// The decisions of guards in a step, if any are to be made.
-pub(crate) type Decisions<'d> = Option<&'d Script<'d>>;
+pub(crate) type Decisions<'d> = Option<&'d StepScript<'d>>;
 
 impl Machine<'_> {
     pub(crate) fn start(
         &self,
         input: Value,
         decisions: Decisions<'_>,
-    ) -> Result<(State, StepFacts), StepError> {
+    ) -> Result<(ModelState, StepFacts), StepError> {
         let now = self.now(0, decisions);
         let (snapshot, step) = match self.traced {
             true => rawko_core::start_traced(self.chart, input, now)?,
             false => rawko_core::start(self.chart, input, now)?,
         };
-        let mut state = State { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new() };
+        let mut state = ModelState { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new() };
         let (mut facts, mut queue) = (StepFacts::default(), VecDeque::new());
         self.take(&mut state, step, &mut facts, &mut queue);
         self.settle(&mut state, queue, &mut facts, decisions);
@@ -88,7 +88,7 @@ impl Machine<'_> {
     /// Delivers an event by name and settles.
     pub(crate) fn deliver(
         &self,
-        state: &mut State,
+        state: &mut ModelState,
         name: &Arc<str>,
         data: &Value,
         decisions: Decisions<'_>,
@@ -100,7 +100,7 @@ impl Machine<'_> {
     }
 
     /// Moves the clock and settles. Nothing between now and then may be due before the last moment.
-    pub(crate) fn advance(&self, state: &mut State, to_ms: i64, decisions: Decisions<'_>) -> StepFacts {
+    pub(crate) fn advance(&self, state: &mut ModelState, to_ms: i64, decisions: Decisions<'_>) -> StepFacts {
         let mut facts = StepFacts::default();
         state.now_ms = to_ms;
         self.settle(state, VecDeque::new(), &mut facts, decisions);
@@ -108,14 +108,19 @@ impl Machine<'_> {
     }
 
     /// Fires a pending timer, whether it is due or not.
-    pub(crate) fn fire(&self, state: &mut State, timer: u64, decisions: Decisions<'_>) -> StepFacts {
+    pub(crate) fn fire(&self, state: &mut ModelState, timer: u64, decisions: Decisions<'_>) -> StepFacts {
         let mut facts = StepFacts::default();
         self.settle(state, VecDeque::from([Event::TimerFired { timer }]), &mut facts, decisions);
         facts
     }
 
     /// Lets a question expire.
-    pub(crate) fn expire(&self, state: &mut State, invocation: u64, decisions: Decisions<'_>) -> StepFacts {
+    pub(crate) fn expire(
+        &self,
+        state: &mut ModelState,
+        invocation: u64,
+        decisions: Decisions<'_>,
+    ) -> StepFacts {
         let mut facts = StepFacts::default();
         let event = expire(state, invocation);
         self.settle(state, VecDeque::from([event]), &mut facts, decisions);
@@ -124,7 +129,7 @@ impl Machine<'_> {
 
     fn settle(
         &self,
-        state: &mut State,
+        state: &mut ModelState,
         mut queue: VecDeque<Event>,
         facts: &mut StepFacts,
         decisions: Decisions<'_>,
@@ -132,7 +137,7 @@ impl Machine<'_> {
         for _ in 0..DELIVERIES_MAX {
             let Some(event) = queue.pop_front().or_else(|| due(state)) else { return };
             if let (true, Event::Named(named)) = (self.traced, &event) {
-                facts.moments.push(Moment::Event(Arc::clone(&named.name)));
+                facts.moments.push(StepFact::Event(Arc::clone(&named.name)));
             }
             facts.deliveries += 1;
             let now = self.now(state.now_ms, decisions);
@@ -154,7 +159,7 @@ impl Machine<'_> {
 
     fn take(
         &self,
-        state: &mut State,
+        state: &mut ModelState,
         step: rawko_core::Step,
         facts: &mut StepFacts,
         queue: &mut VecDeque<Event>,
@@ -163,10 +168,10 @@ impl Machine<'_> {
         for entry in step.trace.entries {
             match entry {
                 TraceEntry::Considered { event: Some(event) } if is_raised(&event, facts) => {
-                    facts.moments.push(Moment::Event(event));
+                    facts.moments.push(StepFact::Event(event));
                 }
-                TraceEntry::Entered { node } => facts.moments.push(Moment::Entered(node)),
-                TraceEntry::Exited { node } => facts.moments.push(Moment::Exited(node)),
+                TraceEntry::Entered { node } => facts.moments.push(StepFact::Entered(node)),
+                TraceEntry::Exited { node } => facts.moments.push(StepFact::Exited(node)),
                 _ => {}
             }
         }
@@ -178,7 +183,7 @@ impl Machine<'_> {
                     {
                         state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
                     }
-                    facts.moments.push(Moment::Invoked {
+                    facts.moments.push(StepFact::Invoked {
                         id: invoke.id,
                         src: invoke.src,
                         input: invoke.input,
@@ -186,8 +191,8 @@ impl Machine<'_> {
                         invocation: invoke.invocation,
                     });
                 }
-                Effect::Call { handler, .. } => facts.moments.push(Moment::Called(handler)),
-                Effect::Stall { id, error } => facts.moments.push(Moment::Stalled { id, error }),
+                Effect::Call { handler, .. } => facts.moments.push(StepFact::Called(handler)),
+                Effect::Stall { id, error } => facts.moments.push(StepFact::Stalled { id, error }),
                 Effect::Send(send) if send.target == SendTarget::Itself => {
                     let mut event = NamedEvent::new(send.event, send.data);
                     event.send_id = send.send_id;
@@ -211,11 +216,11 @@ impl Machine<'_> {
 
 /// The delivered event is recorded already.
 fn is_raised(event: &Arc<str>, facts: &StepFacts) -> bool {
-    facts.moments.last() != Some(&Moment::Event(Arc::clone(event)))
+    facts.moments.last() != Some(&StepFact::Event(Arc::clone(event)))
 }
 
 /// Returns the next due event: the timer that was set first among the earliest, or an expired question.
-fn due(state: &mut State) -> Option<Event> {
+fn due(state: &mut ModelState) -> Option<Event> {
     if state.snapshot.status().is_over() {
         return None;
     }
@@ -231,7 +236,7 @@ fn due(state: &mut State) -> Option<Event> {
     }
 }
 
-fn expire(state: &mut State, invocation: u64) -> Event {
+fn expire(state: &mut ModelState, invocation: u64) -> Event {
     state.expiries.retain(|(id, _)| *id != invocation);
     let error = Value::map([
         ("category", Value::str("expired")),

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use rawko_core::{InvokeSpec, Map, NodeId, ServiceClass, Template, Value, World};
+use rawko_core::{DataTemplate, InvokeSpec, Map, NodeId, ServiceClass, Value, World};
 
 use crate::ceiling::starts;
-use crate::explore::Limits;
+use crate::explore::ExplorationLimits;
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::verdicts::explore;
 
 /// Returns the manifest of the first chart; the others may be invoked by it.
-pub fn manifest(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Value> {
+pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Value> {
     let model = charts.first()?;
     let (explored, _) =
         explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
@@ -68,9 +68,9 @@ fn states(model: &Model) -> Vec<Value> {
 
 fn invoke(invoke: &InvokeSpec) -> Value {
     let src = match &invoke.src {
-        Template::Literal(value) => value.clone(),
-        Template::Expr(expr) => Value::from(format!("computed: {}", expr.text())),
-        Template::List(_) | Template::Map(_) => Value::Null,
+        DataTemplate::Literal(value) => value.clone(),
+        DataTemplate::Expr(expr) => Value::from(format!("computed: {}", expr.text())),
+        DataTemplate::List(_) | DataTemplate::Map(_) => Value::Null,
     };
     let class = class_of(invoke).map_or(Value::Null, |class| Value::str(class.as_str()));
     Value::map([("id", Value::Str(Arc::clone(&invoke.id))), ("src", src), ("class", class)])
@@ -123,15 +123,15 @@ pub fn manifest_changes(old: &Value, new: &Value) -> Vec<ManifestChange> {
 }
 
 #[derive(PartialEq)]
-struct Line {
+struct ManifestLine {
     /// It narrows what a chart may do: a blocked tool, a budget, an approval.
     is_limit: bool,
     text: String,
 }
 
-fn authority(manifest: &Value) -> Vec<Line> {
+fn authority(manifest: &Value) -> Vec<ManifestLine> {
     let mut lines = Vec::new();
-    let mut add = |is_limit: bool, text: String| lines.push(Line { is_limit, text });
+    let mut add = |is_limit: bool, text: String| lines.push(ManifestLine { is_limit, text });
     let list = |value: &Value| value.as_list().unwrap_or_default().to_vec();
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for state in list(manifest.get("states")) {

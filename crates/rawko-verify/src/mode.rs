@@ -8,12 +8,12 @@ pub(crate) enum Mode {
     /// The same, with both outcomes of guards that representative values do not cover.
     Decided,
     /// Unknown data stays unknown and timers fire in any order: what holds does so for all data and all times.
-    General(Detail),
+    General(ExplorationDetail),
 }
 
 /// The distinctions that a general exploration makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
+pub(crate) enum ExplorationDetail {
     /// Only truth values, beside states and pending work.
     Control,
     /// One value of each context key, besides null, true and false.
@@ -29,16 +29,16 @@ impl Mode {
     }
 
     pub(crate) fn is_fine(self) -> bool {
-        self == Mode::General(Detail::Fine)
+        self == Mode::General(ExplorationDetail::Fine)
     }
 
     /// Returns the number of values of one context key, beyond which all of them count as unknown.
     pub(crate) fn values_max(self) -> usize {
         match self {
-            Mode::General(Detail::Control) => 0,
-            Mode::General(Detail::Coarse) => 1,
-            Mode::General(Detail::Medium) => 4,
-            Mode::General(Detail::Fine) | Mode::Concrete | Mode::Decided => 12,
+            Mode::General(ExplorationDetail::Control) => 0,
+            Mode::General(ExplorationDetail::Coarse) => 1,
+            Mode::General(ExplorationDetail::Medium) => 4,
+            Mode::General(ExplorationDetail::Fine) | Mode::Concrete | Mode::Decided => 12,
         }
     }
 }

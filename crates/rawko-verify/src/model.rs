@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use rawko_chart::{Finding, Property, Registry, Severity, Source, load, lower_source};
-use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, ServiceSpec, Template, Value};
+use rawko_chart::{Finding, Property, Registry, Severity, SourceFile, load, lower_source};
+use rawko_core::{Blueprint, Chart, DataTemplate, InvokeSpec, ServiceClass, ServiceName, ServiceSpec, Value};
 
-use crate::analysis::Analysis;
-use crate::parts::{self, Role};
+use crate::analysis::DataAnalysis;
+use crate::parts::{self, ChartRole};
 
 /// A chart to verify, or a child of one.
 #[derive(Debug)]
@@ -23,23 +23,23 @@ pub struct Model {
     pub any_input: bool,
     /// The specs of services by the id of the invoke.
     pub(crate) specs: std::collections::BTreeMap<Arc<str>, ServiceSpec>,
-    pub(crate) analysis: Analysis,
+    pub(crate) analysis: DataAnalysis,
     /// The analysis of the chart as a child of another.
-    pub(crate) child_analysis: Analysis,
+    pub(crate) child_analysis: DataAnalysis,
 }
 
 impl Model {
     /// Reads a chart. `None` if a finding is fatal.
-    pub fn load(source: &Source, registry: &Registry) -> (Option<Model>, Vec<Finding>) {
+    pub fn load(source: &SourceFile, registry: &Registry) -> (Option<Model>, Vec<Finding>) {
         let loaded = load(source, registry);
         let (lowered, _) = lower_source(source, registry);
         let model = loaded.chart.zip(lowered).map(|(chart, lowered)| {
-            let analysis = Analysis::of(&lowered.blueprint, &loaded.properties, Role::Root);
-            let child_analysis = Analysis::of(&lowered.blueprint, &[], Role::Child);
+            let analysis = DataAnalysis::of(&lowered.blueprint, &loaded.properties, ChartRole::Root);
+            let child_analysis = DataAnalysis::of(&lowered.blueprint, &[], ChartRole::Child);
             let blueprint = lowered.blueprint;
             let invokes = blueprint.nodes.iter().flat_map(|node| &node.invokes);
             let specs = invokes.filter_map(|invoke| match &invoke.src {
-                Template::Literal(Value::Str(src)) => {
+                DataTemplate::Literal(Value::Str(src)) => {
                     Some((Arc::clone(&invoke.id), registry.spec(src)?.clone()))
                 }
                 _ => None,
@@ -60,11 +60,11 @@ impl Model {
     }
 
     /// Adds properties from a file beside the chart.
-    pub fn add_properties(&mut self, source: &Source) -> Vec<Finding> {
+    pub fn add_properties(&mut self, source: &SourceFile) -> Vec<Finding> {
         let (properties, findings) = rawko_chart::properties_of_file(source, &self.chart);
         if findings.iter().all(|finding| finding.severity < Severity::Error) {
             self.properties.extend(properties);
-            self.analysis = Analysis::of(&self.blueprint, &self.properties, Role::Root);
+            self.analysis = DataAnalysis::of(&self.blueprint, &self.properties, ChartRole::Root);
         }
         findings
     }
@@ -115,7 +115,7 @@ impl Model {
 /// Returns the class of an invoke whose `src` is written out.
 pub(crate) fn class_of(invoke: &InvokeSpec) -> Option<ServiceClass> {
     match &invoke.src {
-        Template::Literal(Value::Str(src)) => Some(ServiceName::of(src).class),
+        DataTemplate::Literal(Value::Str(src)) => Some(ServiceName::of(src).class),
         _ => None,
     }
 }
@@ -128,7 +128,7 @@ pub(crate) fn may_be_chart(invoke: &InvokeSpec) -> bool {
     };
     match (class_of(invoke), &invoke.src) {
         (Some(class), _) => class == ServiceClass::Chart,
-        (None, Template::Expr(expr)) => !is_prefixed(expr.text()),
+        (None, DataTemplate::Expr(expr)) => !is_prefixed(expr.text()),
         (None, _) => true,
     }
 }

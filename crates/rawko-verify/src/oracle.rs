@@ -1,4 +1,4 @@
-//! `Script`: decides conditions whose outcome the data does not determine, one outcome after the other, so that both are
+//! `StepScript`: decides conditions whose outcome the data does not determine, one outcome after the other, so that both are
 //! explored. What holds then holds for all data; a violation that needs a decision is not a proof of one.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub(crate) const SCRIPTS_MAX: usize = 512;
 
 /// The decisions of one step: the first ones are given, the rest follow the data.
 #[derive(Debug)]
-pub(crate) struct Script<'m> {
+pub(crate) struct StepScript<'m> {
     undecided: &'m BTreeSet<String>,
     mode: Mode,
     given: Vec<bool>,
@@ -25,7 +25,7 @@ pub(crate) struct Script<'m> {
     is_bounded: AtomicBool,
 }
 
-impl<'m> Script<'m> {
+impl<'m> StepScript<'m> {
     pub(crate) fn new(undecided: &'m BTreeSet<String>, mode: Mode, given: Vec<bool>) -> Self {
         Self { undecided, mode, given, taken: Mutex::default(), is_bounded: AtomicBool::new(false) }
     }
@@ -55,7 +55,7 @@ impl<'m> Script<'m> {
     }
 }
 
-impl GuardOracle for Script<'_> {
+impl GuardOracle for StepScript<'_> {
     fn judge(&self, guard: &Expr, value: Result<bool, EvalError>) -> Result<bool, EvalError> {
         if !self.undecided.contains(guard.text()) {
             return value;

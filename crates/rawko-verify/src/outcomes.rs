@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rawko_core::{Invocation, Schema, ServiceClass, ServiceName, Value};
 
 use crate::children::ChildOutcomes;
-use crate::graph::{Cause, Input};
-use crate::inputs::{Choice, Inputs, Pick};
+use crate::graph::{InputCause, ModelInput};
+use crate::inputs::{ChartInputs, InputChoice, Pick};
 
 /// Failures of a call that a chart can tell apart.
 const CATEGORIES: [&str; 9] =
@@ -16,7 +16,7 @@ const CATEGORIES: [&str; 9] =
 /// Failures of questions, and the text that stands for any other.
 const OTHERS: [&str; 2] = ["expired", "another"];
 
-impl Inputs<'_> {
+impl ChartInputs<'_> {
     pub(crate) fn answers(
         &mut self,
         invocation: &Invocation,
@@ -43,21 +43,21 @@ impl Inputs<'_> {
     ) -> Arc<[u32]> {
         let name = self.model.chart.invocation_name(invocation);
         let question: Arc<str> = self.model.chart.invoke_name(invocation.invoke).into();
-        let cause = if class == ServiceClass::Human { Cause::Person } else { Cause::Service };
+        let cause = if class == ServiceClass::Human { InputCause::Person } else { InputCause::Service };
         let outcomes = match &child {
             Some(child) => child.events(&name),
             None => self.outcomes_of(&name, &question, class, &invocation.input),
         };
         let numbers = outcomes.into_iter().map(|(name, data)| {
-            let is_same = |input: &Input| matches!(input, Input::Event { name: of, data: with } if *of == name && with.is_identical(&data));
+            let is_same = |input: &ModelInput| matches!(input, ModelInput::Event { name: of, data: with } if *of == name && with.is_identical(&data));
             let known = self.answered.iter().find(|known| is_same(&self.choices[**known as usize].input));
             if let Some(known) = known {
                 return *known;
             }
             let denies = name.starts_with("error.") || data.get("approved").as_bool() == Some(false);
             let answer = (class == ServiceClass::Human).then(|| (Arc::clone(&question), denies));
-            let input = Input::Event { name, data };
-            let number = self.add(Choice { answer, ..Choice::new(input, cause) });
+            let input = ModelInput::Event { name, data };
+            let number = self.add(InputChoice { answer, ..InputChoice::new(input, cause) });
             self.answered.push(number);
             number
         });

@@ -4,17 +4,20 @@
 use std::sync::Arc;
 
 use rawko_core::expr::Expr;
-use rawko_core::{Action, ActionKind, Blueprint, Delay, NodeId, ServiceClass, Slot, Template, Trigger};
+use rawko_core::{
+    ActionBlueprint, ActionKind, Blueprint, DataTemplate, Delay, NodeId, ServiceClass, Slot,
+    TransitionTrigger,
+};
 
 use crate::model::{class_of, may_be_chart};
 
 /// One expression and its role.
 #[derive(Debug)]
-pub(crate) struct Part<'b> {
+pub(crate) struct ChartPart<'b> {
     pub(crate) expr: &'b Expr,
     pub(crate) kind: PartKind,
     /// The trigger of the transition it belongs to; `None` for entry, exit and invokes.
-    pub(crate) trigger: Option<&'b Trigger>,
+    pub(crate) trigger: Option<&'b TransitionTrigger>,
 }
 
 #[derive(Debug)]
@@ -31,7 +34,7 @@ pub(crate) enum PartKind {
     Passed,
 }
 
-impl Part<'_> {
+impl ChartPart<'_> {
     pub(crate) fn is_condition(&self) -> bool {
         matches!(self.kind, PartKind::Guard)
     }
@@ -44,12 +47,12 @@ impl Part<'_> {
 
 /// Whether a chart is verified, or invoked by one that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ChartRole {
     Root,
     Child,
 }
 
-pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
+pub(crate) fn of(blueprint: &Blueprint, role: ChartRole) -> Vec<ChartPart<'_>> {
     let has_internal_events = has_internal_events(blueprint);
     let mut collector = Collector { parts: Vec::new(), trigger: None, has_internal_events };
     for node in &blueprint.nodes {
@@ -65,7 +68,7 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
             collector.template(&invoke.src, |_| PartKind::Control);
             // The input of a chart decides what it does; that of a question may have its deadline and its form.
             match (class_of(invoke), &invoke.input) {
-                (Some(ServiceClass::Human), Template::Map(entries)) => {
+                (Some(ServiceClass::Human), DataTemplate::Map(entries)) => {
                     for (key, value) in entries {
                         let steers = STEERING.contains(&&**key);
                         collector
@@ -84,7 +87,7 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
         if let Some(output) = &node.output {
             // The output of the whole instance matters to a parent only.
             let is_result = node.parent == Some(NodeId::ROOT);
-            let leaves = is_result && role == Role::Root;
+            let leaves = is_result && role == ChartRole::Root;
             collector.template(output, |key| if leaves { PartKind::Passed } else { PartKind::Data(key) });
         }
         for transition in &node.transitions {
@@ -100,14 +103,14 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
 const STEERING: [&str; 4] = ["expires", "form", "schema", "fields"];
 
 struct Collector<'b> {
-    parts: Vec<Part<'b>>,
-    trigger: Option<&'b Trigger>,
+    parts: Vec<ChartPart<'b>>,
+    trigger: Option<&'b TransitionTrigger>,
     /// The chart declares events that do not come from outside.
     has_internal_events: bool,
 }
 
-fn is_computed(template: &Template) -> bool {
-    matches!(template, Template::Expr(expr) if expr.constant().is_none())
+fn is_computed(template: &DataTemplate) -> bool {
+    matches!(template, DataTemplate::Expr(expr) if expr.constant().is_none())
 }
 
 fn has_internal_events(blueprint: &Blueprint) -> bool {
@@ -116,16 +119,20 @@ fn has_internal_events(blueprint: &Blueprint) -> bool {
 
 impl<'b> Collector<'b> {
     fn add(&mut self, expr: &'b Expr, kind: PartKind) {
-        self.parts.push(Part { expr, kind, trigger: self.trigger });
+        self.parts.push(ChartPart { expr, kind, trigger: self.trigger });
     }
 
-    fn template(&mut self, template: &'b rawko_core::Template, kind: impl Fn(Option<Arc<str>>) -> PartKind) {
+    fn template(
+        &mut self,
+        template: &'b rawko_core::DataTemplate,
+        kind: impl Fn(Option<Arc<str>>) -> PartKind,
+    ) {
         template_exprs(template, None, &mut |key, expr| self.add(expr, kind(key)));
     }
 
     /// Returns true for events to a computed target. One that is the instance itself gets an event from outside, and
     /// those are tried anyway.
-    fn leaves(&self, target: &Template) -> bool {
+    fn leaves(&self, target: &DataTemplate) -> bool {
         !self.has_internal_events && is_computed(target)
     }
 
@@ -143,7 +150,7 @@ impl<'b> Collector<'b> {
         }
     }
 
-    fn actions(&mut self, actions: &'b [Action]) {
+    fn actions(&mut self, actions: &'b [ActionBlueprint]) {
         for action in actions {
             match &action.kind {
                 ActionKind::Assign(updates) => {
@@ -218,7 +225,7 @@ pub(crate) fn computed_names(blueprint: &Blueprint) -> Vec<String> {
             _ => Vec::new(),
         };
         let computed = templates.into_iter().filter_map(|template| match template {
-            Template::Expr(expr) if expr.constant().is_none() => Some(expr.text().to_owned()),
+            DataTemplate::Expr(expr) if expr.constant().is_none() => Some(expr.text().to_owned()),
             _ => None,
         });
         names.extend(computed);
@@ -234,7 +241,7 @@ pub(crate) fn has_calls(blueprint: &Blueprint) -> bool {
 }
 
 fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKind)) {
-    fn among<'b>(actions: &'b [Action], visit: &mut dyn FnMut(&'b ActionKind)) {
+    fn among<'b>(actions: &'b [ActionBlueprint], visit: &mut dyn FnMut(&'b ActionKind)) {
         for action in actions {
             visit(&action.kind);
             match &action.kind {
@@ -263,15 +270,15 @@ pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {
 
 /// Visits the expressions of a template with the key each stands under.
 pub(crate) fn template_exprs<'t>(
-    template: &'t Template,
+    template: &'t DataTemplate,
     key: Option<&Arc<str>>,
     visit: &mut impl FnMut(Option<Arc<str>>, &'t Expr),
 ) {
     match template {
-        Template::Literal(_) => {}
-        Template::Expr(expr) => visit(key.cloned(), expr),
-        Template::List(items) => items.iter().for_each(|item| template_exprs(item, key, visit)),
-        Template::Map(entries) => {
+        DataTemplate::Literal(_) => {}
+        DataTemplate::Expr(expr) => visit(key.cloned(), expr),
+        DataTemplate::List(items) => items.iter().for_each(|item| template_exprs(item, key, visit)),
+        DataTemplate::Map(entries) => {
             entries.iter().for_each(|(key, value)| template_exprs(value, Some(key), visit));
         }
     }
@@ -283,12 +290,12 @@ pub(crate) fn sent_to_parent(blueprint: &Blueprint) -> Vec<Arc<str>> {
     each_action(blueprint, &mut |kind| {
         let ActionKind::Send { target, event, .. } = kind else { return };
         let is_parent = match target {
-            Template::Literal(target) => target.as_str() == Some("parent"),
+            DataTemplate::Literal(target) => target.as_str() == Some("parent"),
             _ => true,
         };
         if is_parent {
             names.push(match event {
-                Template::Literal(rawko_core::Value::Str(name)) => Arc::clone(name),
+                DataTemplate::Literal(rawko_core::Value::Str(name)) => Arc::clone(name),
                 _ => "".into(),
             });
         }
@@ -299,5 +306,5 @@ pub(crate) fn sent_to_parent(blueprint: &Blueprint) -> Vec<Arc<str>> {
 /// Returns true if a transition takes events by a pattern.
 pub(crate) fn has_pattern(blueprint: &Blueprint) -> bool {
     let mut transitions = blueprint.nodes.iter().flat_map(|node| &node.transitions);
-    transitions.any(|it| matches!(&it.trigger, Trigger::Event(pattern) if pattern.ends_with('*')))
+    transitions.any(|it| matches!(&it.trigger, TransitionTrigger::Event(pattern) if pattern.ends_with('*')))
 }

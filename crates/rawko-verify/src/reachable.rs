@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rawko_core::{Snapshot, Value, World};
 
-use crate::explore::{Explorer, Limits, Shared};
+use crate::explore::{ExplorationLimits, Explorer, SharedExploration};
 use crate::mode::Mode;
 use crate::model::Model;
 
@@ -24,13 +24,13 @@ pub struct Reached {
 pub fn reachable(
     charts: &[Model],
     world: &World,
-    limits: &Limits<'_>,
+    limits: &ExplorationLimits<'_>,
     visit: &dyn Fn(&Snapshot),
 ) -> Option<Reached> {
     let model = charts.first()?;
     let input = Value::Map(Arc::default());
     let stack = vec![format!("{} {input}", model.chart.id())];
-    let mut shared = Shared {
+    let mut shared = SharedExploration {
         charts,
         world,
         limits,

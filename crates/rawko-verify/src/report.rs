@@ -1,4 +1,4 @@
-//! `Report`: the verdicts on one chart, in the shape that `rawko verify --json` prints. Other tools read it.
+//! `VerifyReport`: the verdicts on one chart, in the shape that `rawko verify --json` prints. Other tools read it.
 
 use rawko_core::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::graph::Counterexample;
 
 /// The result for one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PropertyVerdict {
     /// No reachable state violates it.
     Holds,
     /// A run violates it; the report has the shortest one found.
@@ -15,20 +15,20 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl PropertyVerdict {
     /// Returns the name used in output.
     pub fn as_str(self) -> &'static str {
         match self {
-            Verdict::Holds => "holds",
-            Verdict::Violated => "violated",
-            Verdict::Unknown => "unknown",
+            PropertyVerdict::Holds => "holds",
+            PropertyVerdict::Violated => "violated",
+            PropertyVerdict::Unknown => "unknown",
         }
     }
 }
 
 /// The verdicts on one chart.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct VerifyReport {
     /// Chart id.
     pub chart: String,
     /// Explored states.
@@ -47,21 +47,21 @@ pub struct PropertyReport {
     /// Name of the property.
     pub name: String,
     /// Result of the exploration.
-    pub verdict: Verdict,
+    pub verdict: PropertyVerdict,
     /// The explored part, in words.
     pub bound: String,
     /// A shortest violation.
     pub trace: Option<Counterexample>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Returns the worst verdict: violated, then unknown, then holds.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> PropertyVerdict {
         let has = |verdict| self.properties.iter().any(|property| property.verdict == verdict);
-        match (has(Verdict::Violated), has(Verdict::Unknown)) {
-            (true, _) => Verdict::Violated,
-            (false, true) => Verdict::Unknown,
-            (false, false) => Verdict::Holds,
+        match (has(PropertyVerdict::Violated), has(PropertyVerdict::Unknown)) {
+            (true, _) => PropertyVerdict::Violated,
+            (false, true) => PropertyVerdict::Unknown,
+            (false, false) => PropertyVerdict::Holds,
         }
     }
 

@@ -1,4 +1,4 @@
-//! `Shape`: the fields of a value that a chart reads, as a tree; and the values built from it.
+//! `ReadShape`: the fields of a value that a chart reads, as a tree; and the values built from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rawko_core::expr::{DataUseKind, SubjectRoot};
 use rawko_core::{Slot, Value};
 
-use crate::parts::{Part, PartKind};
+use crate::parts::{ChartPart, PartKind};
 
 /// The fields that are read below a value. Without fields it is read as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Shape {
-    pub(crate) fields: BTreeMap<Arc<str>, Shape>,
+pub(crate) struct ReadShape {
+    pub(crate) fields: BTreeMap<Arc<str>, ReadShape>,
     /// The value itself is compared, besides its fields.
     pub(crate) is_compared: bool,
 }
@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 6;
 /// Copies between context keys that are followed.
 const COPIES_MAX: usize = 32;
 
-impl Shape {
+impl ReadShape {
     pub(crate) fn insert(&mut self, path: &[Arc<str>], kind: &DataUseKind) {
         match path.split_first() {
             Some((first, rest)) => self.fields.entry(Arc::clone(first)).or_default().insert(rest, kind),
@@ -60,14 +60,14 @@ impl Shape {
     }
 
     /// Adds another shape below a path: the data there is read again elsewhere.
-    pub(crate) fn graft(&mut self, path: &[Arc<str>], below: &Shape) {
+    pub(crate) fn graft(&mut self, path: &[Arc<str>], below: &ReadShape) {
         match path.split_first() {
             Some((first, rest)) => self.fields.entry(Arc::clone(first)).or_default().graft(rest, below),
             None => self.merge(below),
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Shape) {
+    pub(crate) fn merge(&mut self, other: &ReadShape) {
         self.is_compared |= other.is_compared;
         for (name, shape) in &other.fields {
             self.fields.entry(Arc::clone(name)).or_default().merge(shape);
@@ -114,8 +114,8 @@ pub(crate) fn put(into: &mut Value, path: &[Arc<str>], value: Value) {
 
 /// The fields that are read below each context key, also after it was copied to another. False if these are not all: a
 /// key is assigned from below itself.
-pub(crate) fn slot_shapes(parts: &[Part<'_>]) -> (BTreeMap<Slot, Shape>, bool) {
-    let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
+pub(crate) fn slot_shapes(parts: &[ChartPart<'_>]) -> (BTreeMap<Slot, ReadShape>, bool) {
+    let mut slots: BTreeMap<Slot, ReadShape> = BTreeMap::new();
     for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
         if let SubjectRoot::Context(slot) = usage.subject.root {
             slots.entry(slot).or_default().insert(&usage.subject.path, &usage.kind);
@@ -134,7 +134,7 @@ pub(crate) fn slot_shapes(parts: &[Part<'_>]) -> (BTreeMap<Slot, Shape>, bool) {
         if slots == before {
             return (slots, true);
         }
-        if slots.values().any(Shape::is_too_deep) {
+        if slots.values().any(ReadShape::is_too_deep) {
             break;
         }
     }

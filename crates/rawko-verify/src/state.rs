@@ -1,16 +1,16 @@
-//! `State`: an instance at rest during the exploration, and its identity. Times count from now, ids by their order, and
+//! `ModelState`: an instance at rest during the exploration, and its identity. Times count from now, ids by their order, and
 //! context keys that influence nothing are left out, so that equivalent states are equal.
 
 use rawko_core::{
     FailedWork, InvokeId, ItemState, ServiceClass, ServiceName, Slot, Snapshot, TimerPurpose, Value,
 };
 
-use crate::analysis::Analysis;
+use crate::analysis::DataAnalysis;
 use crate::mode::Mode;
 
 /// One instance at rest.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct ModelState {
     pub(crate) snapshot: Snapshot,
     pub(crate) now_ms: i64,
     /// When pending questions expire, by invocation. The instance machine keeps them, not the step.
@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) monitors: Vec<i64>,
 }
 
-impl State {
+impl ModelState {
     /// Returns true if the invocation waits for its next attempt, so that nothing answers it now.
     pub(crate) fn waits_for_retry(&self, invocation: u64) -> bool {
         let is_its = |purpose: &TimerPurpose| matches!(purpose, TimerPurpose::InvokeRetry { invocation: of } if *of == invocation);
@@ -34,7 +34,7 @@ impl State {
     }
 
     /// Writes the identity of the state. If undecided guards are decided either way, what they read does not matter.
-    pub(crate) fn key(&self, key: &mut Vec<u8>, analysis: &Analysis, relative: &[bool], mode: Mode) {
+    pub(crate) fn key(&self, key: &mut Vec<u8>, analysis: &DataAnalysis, relative: &[bool], mode: Mode) {
         key.clear();
         let snapshot = &self.snapshot;
         key.push(snapshot.status() as u8);

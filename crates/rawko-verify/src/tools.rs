@@ -2,9 +2,9 @@
 
 use rawko_core::{NodeId, ServiceClass, ServiceName, Value};
 
-use crate::machine::Moment;
+use crate::machine::StepFact;
 use crate::model::Model;
-use crate::state::State;
+use crate::state::ModelState;
 
 /// Built-in tools that change files.
 const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
@@ -12,9 +12,9 @@ const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 const READ_ONLY: [&str; 3] = ["read_only", "read-only", "readonly"];
 
 /// Returns why an effect breaks the rules of a read-only state, if it does.
-pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &State) -> Option<String> {
+pub(crate) fn written_while_reading(model: &Model, moment: &StepFact, state: &ModelState) -> Option<String> {
     match moment {
-        Moment::Invoked { id, src, policy, invocation, .. } => {
+        StepFact::Invoked { id, src, policy, invocation, .. } => {
             let node =
                 state.snapshot.invocations().iter().find(|open| open.id == *invocation).map(|open| open.node);
             let node = node.or_else(|| declaring(model, id))?;
@@ -34,7 +34,7 @@ pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &Stat
             let writing = writing.filter(|tool| !covered(policy.get("tools").get("blocked"), tool))?;
             tag.then(|| format!("`{path}` is read-only and lets `{src}` use `{writing}`"))
         }
-        Moment::Called(handler) => {
+        StepFact::Called(handler) => {
             let tool = tool_of(handler)?;
             let active = state.snapshot.configuration().frontier();
             let node =
@@ -42,14 +42,14 @@ pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &Stat
             writes(tool)
                 .then(|| format!("`{}` is read-only and calls `{tool}`", model.chart.node(*node).path))
         }
-        Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) | Moment::Stalled { .. } => None,
+        StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => None,
     }
 }
 
 /// Returns true if the effect is an agent or a model that no budget bounds.
-pub(crate) fn spends_without_budget(moment: &Moment) -> bool {
+pub(crate) fn spends_without_budget(moment: &StepFact) -> bool {
     match moment {
-        Moment::Invoked { src, policy, .. } => {
+        StepFact::Invoked { src, policy, .. } => {
             let class = ServiceName::of(src).class;
             (class.reports_usage() || class == ServiceClass::Tool) && policy.get("budget").is_null()
         }

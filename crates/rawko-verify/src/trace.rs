@@ -2,7 +2,7 @@
 
 use rawko_core::{ServiceClass, Value};
 
-use crate::graph::{Counterexample, Input};
+use crate::graph::{Counterexample, ModelInput};
 use crate::model::{Model, class_of};
 
 /// A stub that never answers by itself: the trace answers by name.
@@ -10,7 +10,7 @@ const NEVER: &str = "36500d";
 
 pub(crate) fn counterexample(
     model: &Model,
-    inputs: &[Input],
+    inputs: &[ModelInput],
     loop_from: Option<usize>,
     reason: String,
 ) -> Counterexample {
@@ -20,10 +20,12 @@ pub(crate) fn counterexample(
         // Waiting and then waiting for a timer is one wait; a loop begins with an event of its own.
         let previous = number.checked_sub(1).map(|previous| &inputs[previous]);
         match (previous, input) {
-            (Some(Input::Advance { ms: before }), Input::Advance { ms }) if Some(number) != loop_from => {
+            (Some(ModelInput::Advance { ms: before }), ModelInput::Advance { ms })
+                if Some(number) != loop_from =>
+            {
                 let earlier = events.pop().and_then(|event| event.get("advance").as_i64()).unwrap_or(*before);
                 merged_at[number] = events.len();
-                events.push(Input::Advance { ms: earlier + ms }.to_value());
+                events.push(ModelInput::Advance { ms: earlier + ms }.to_value());
             }
             _ => events.push(input.to_value()),
         }

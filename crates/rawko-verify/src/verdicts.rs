@@ -10,11 +10,11 @@ use rawko_core::{Unhandled, Value, World};
 
 use crate::builtin::{self, BUILT_IN};
 use crate::clocks::Clocks;
-use crate::explore::{ExplorationResult, Explorer, Limits, Shared};
+use crate::explore::{ExplorationLimits, ExplorationResult, Explorer, SharedExploration};
 use crate::graph::Counterexample;
-use crate::mode::{Detail, Mode};
+use crate::mode::{ExplorationDetail, Mode};
 use crate::model::{Model, may_be_chart};
-use crate::report::{PropertyReport, Report, Verdict};
+use crate::report::{PropertyReport, PropertyVerdict, VerifyReport};
 use crate::visited::Storage;
 use crate::watch::LEADS_MAX;
 use crate::{inputs, liveness};
@@ -29,11 +29,16 @@ const EDGES_GENERAL: usize = 100_000;
 const BASIS_MAX: (usize, usize) = (2_000, 20_000);
 
 /// Verifies the first chart; the others may be invoked by it.
-pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Report> {
+pub fn verify(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<VerifyReport> {
     let model = charts.first()?;
     let mut verification = Verification { charts, model, world, limits, runs: Vec::new() };
     let is_first_enough = verification.explore_exactly((STATES_FIRST.min(limits.states_max), EDGES_FIRST));
-    for detail in [Detail::Control, Detail::Coarse, Detail::Medium, Detail::Fine] {
+    for detail in [
+        ExplorationDetail::Control,
+        ExplorationDetail::Coarse,
+        ExplorationDetail::Medium,
+        ExplorationDetail::Fine,
+    ] {
         if verification.is_open() && !(limits.stop)(0) {
             verification.run(Mode::General(detail), None, (limits.states_max, EDGES_GENERAL));
         }
@@ -51,7 +56,7 @@ struct Verification<'m> {
     charts: &'m [Model],
     model: &'m Model,
     world: &'m World,
-    limits: &'m Limits<'m>,
+    limits: &'m ExplorationLimits<'m>,
     runs: Vec<Exploration>,
 }
 
@@ -69,7 +74,7 @@ struct Exploration {
 
 /// One property to judge.
 #[derive(Clone, Copy)]
-struct Question<'q> {
+struct PropertyQuestion<'q> {
     name: &'q str,
     /// The violation is that nothing happens: data or times that were not tried may make a difference.
     is_absence: bool,
@@ -155,19 +160,19 @@ impl Verification<'_> {
         self.runs.last().is_some_and(|run| run.explored.graph.complete)
     }
 
-    fn questions(&self) -> Vec<Question<'_>> {
-        let built_in = BUILT_IN.iter().map(|name| Question {
+    fn questions(&self) -> Vec<PropertyQuestion<'_>> {
+        let built_in = BUILT_IN.iter().map(|name| PropertyQuestion {
             name,
             is_absence: matches!(*name, "no_trap" | "no_stall" | "approval_respected"),
             own: None,
         });
-        let mut questions: Vec<Question<'_>> = built_in.collect();
+        let mut questions: Vec<PropertyQuestion<'_>> = built_in.collect();
         let mut leads = 0;
         for (number, property) in self.model.properties.iter().enumerate() {
             let is_lead = matches!(property.kind, PropertyKind::LeadsTo { .. });
             let is_absence = is_lead && property.assume.events_arrive;
             let own = Some((number, is_lead.then_some(leads)));
-            questions.push(Question { name: &property.name, is_absence, own });
+            questions.push(PropertyQuestion { name: &property.name, is_absence, own });
             leads += u32::from(is_lead);
         }
         questions
@@ -175,21 +180,21 @@ impl Verification<'_> {
 
     fn is_open(&self) -> bool {
         let judged = self.questions();
-        judged.into_iter().any(|question| self.judge(question).verdict == Verdict::Unknown)
+        judged.into_iter().any(|question| self.judge(question).verdict == PropertyVerdict::Unknown)
     }
 
     fn is_unknown(&self, name: &str) -> bool {
         let mut questions = self.questions().into_iter().filter(|question| question.name == name);
-        questions.any(|question| self.judge(question).verdict == Verdict::Unknown)
+        questions.any(|question| self.judge(question).verdict == PropertyVerdict::Unknown)
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> VerifyReport {
         let properties: Vec<PropertyReport> =
             self.questions().into_iter().map(|question| self.judge(question)).collect();
         // The exact exploration if it is whole, else the one that the proofs are from.
         let exact = self.runs.iter().rev().find(|run| run.is_exact() && !self.model.any_input);
         let shown = exact.or_else(|| self.runs.iter().rev().find(|run| run.is_whole())).or(self.runs.last());
-        Report {
+        VerifyReport {
             chart: self.model.chart.id().to_owned(),
             states: shown.map_or(0, |run| run.explored.graph.nodes.len()),
             transitions: shown.map_or(0, |run| run.explored.graph.edges.len()),
@@ -198,7 +203,7 @@ impl Verification<'_> {
         }
     }
 
-    fn violation(&self, question: Question<'_>, run: &Exploration) -> Option<Counterexample> {
+    fn violation(&self, question: PropertyQuestion<'_>, run: &Exploration) -> Option<Counterexample> {
         match question.own {
             None => {
                 // An effect needs no approval if it starts without the question where nothing is generalized.
@@ -217,28 +222,28 @@ impl Verification<'_> {
         }
     }
 
-    fn judge(&self, question: Question<'_>) -> PropertyReport {
+    fn judge(&self, question: PropertyQuestion<'_>) -> PropertyReport {
         let report =
             |verdict, bound, trace| PropertyReport { name: question.name.to_owned(), verdict, bound, trace };
         if let Some((_, Some(LEADS_MAX..))) = question.own {
             let bound = format!("only the first {LEADS_MAX} `leads_to` properties are judged");
-            return report(Verdict::Unknown, bound, None);
+            return report(PropertyVerdict::Unknown, bound, None);
         }
         for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete && !run.is_basis) {
             let trace = self.violation(question, run);
             if let Some(trace) = trace.filter(|trace| self.is_sure(question, run, trace)) {
-                return report(Verdict::Violated, run.bound(self.model), Some(trace));
+                return report(PropertyVerdict::Violated, run.bound(self.model), Some(trace));
             }
         }
         let is_proof =
             |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
         for run in self.runs.iter().filter(is_proof) {
             if self.violation(question, run).is_none() && self.is_proved(question, run) {
-                return report(Verdict::Holds, self.bound_of_proof(question, run), None);
+                return report(PropertyVerdict::Holds, self.bound_of_proof(question, run), None);
             }
         }
         let Some(last) = self.runs.iter().rev().find(|run| !run.mode.is_general() && !run.is_basis) else {
-            return report(Verdict::Unknown, String::new(), None);
+            return report(PropertyVerdict::Unknown, String::new(), None);
         };
         let mut bound = last.bound(self.model);
         if !last.has_all_times() {
@@ -249,12 +254,12 @@ impl Verification<'_> {
             let guards: Vec<String> = guards.map(|text| format!("`{text}`")).collect();
             bound.push_str(&format!("; depends on data in {}", guards.join(", ")));
         }
-        report(Verdict::Unknown, bound, None)
+        report(PropertyVerdict::Unknown, bound, None)
     }
 
     /// A violation is real if the exploration has no step that does not exist; that nothing happens, only if data and
     /// times that were not tried make no difference.
-    fn is_sure(&self, question: Question<'_>, run: &Exploration, trace: &Counterexample) -> bool {
+    fn is_sure(&self, question: PropertyQuestion<'_>, run: &Exploration, trace: &Counterexample) -> bool {
         if !question.is_absence {
             return true;
         }
@@ -272,7 +277,7 @@ impl Verification<'_> {
 
     /// In a general exploration more is possible than in reality. That something is possible is proved only if it does
     /// not depend on any decision.
-    fn is_proved(&self, question: Question<'_>, run: &Exploration) -> bool {
+    fn is_proved(&self, question: PropertyQuestion<'_>, run: &Exploration) -> bool {
         let graph = &run.explored.graph;
         match question.name {
             _ if !run.mode.is_general() || question.own.is_some() => true,
@@ -284,7 +289,7 @@ impl Verification<'_> {
         }
     }
 
-    fn bound_of_proof(&self, question: Question<'_>, run: &Exploration) -> String {
+    fn bound_of_proof(&self, question: PropertyQuestion<'_>, run: &Exploration) -> String {
         let mut bound = run.bound(self.model);
         let is_choice = question.is_absence && question.own.is_none();
         let is_approval = question.name == "approval_respected";
@@ -299,7 +304,7 @@ impl Verification<'_> {
 pub(crate) fn explore(
     charts: &[Model],
     world: &World,
-    limits: &Limits<'_>,
+    limits: &ExplorationLimits<'_>,
     (mode, tick_ms): (Mode, Option<i64>),
     (states_max, edges_max): (usize, usize),
 ) -> (ExplorationResult, usize) {
@@ -312,13 +317,13 @@ pub(crate) fn explore(
 fn explore_with(
     charts: &[Model],
     world: &World,
-    limits: &Limits<'_>,
+    limits: &ExplorationLimits<'_>,
     (mode, tick_ms): (Mode, Option<i64>),
     (states_max, edges_max): (usize, usize),
     input: Value,
 ) -> (ExplorationResult, usize) {
     let model = &charts[0];
-    let mut shared = Shared {
+    let mut shared = SharedExploration {
         charts,
         world,
         limits,

@@ -2,12 +2,12 @@
 //! something (`before`, `within`).
 
 use rawko_chart::{Atom, Property, PropertyExpr, PropertyKind};
-use rawko_core::expr::Scope;
+use rawko_core::expr::EvalScope;
 use rawko_core::{Chart, InstanceFacts, NodeId, ServiceClass, ServiceName, Status, World};
 use rawko_instance::outcome_of;
 
-use crate::machine::{Moment, StepFacts};
-use crate::state::State;
+use crate::machine::{StepFact, StepFacts};
+use crate::state::ModelState;
 
 /// No clock runs and `from` does not hold.
 const IDLE: i64 = i64::MAX;
@@ -18,7 +18,7 @@ pub(crate) const SERVED: i64 = i64::MAX - 1;
 pub(crate) const LEADS_MAX: u32 = u64::BITS;
 
 /// A violation found in one step.
-pub(crate) struct Broken {
+pub(crate) struct BrokenProperty {
     pub(crate) property: usize,
     pub(crate) reason: String,
 }
@@ -30,7 +30,7 @@ pub(crate) struct LeadBits {
     pub(crate) to: u64,
 }
 
-pub(crate) struct Watch<'m> {
+pub(crate) struct PropertyWatch<'m> {
     pub(crate) chart: &'m Chart,
     pub(crate) properties: &'m [Property],
     pub(crate) world: &'m World,
@@ -38,7 +38,7 @@ pub(crate) struct Watch<'m> {
     pub(crate) is_general: bool,
 }
 
-impl Watch<'_> {
+impl PropertyWatch<'_> {
     /// Returns the properties about a service or a tool whose name begins like this.
     pub(crate) fn naming(&self, known: &str) -> Vec<usize> {
         let is_tool = ServiceName::of(known).class == ServiceClass::Tool;
@@ -69,9 +69,9 @@ impl Watch<'_> {
         &self,
         before: &[NodeId],
         facts: &StepFacts,
-        state: &State,
+        state: &ModelState,
         monitors: &mut [i64],
-    ) -> (Vec<Broken>, LeadBits) {
+    ) -> (Vec<BrokenProperty>, LeadBits) {
         let (mut broken, mut bits) = (Vec::new(), LeadBits::default());
         let mut lead = 0;
         for (number, property) in self.properties.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Watch<'_> {
                     None
                 }
             };
-            broken.extend(reason.map(|reason| Broken { property: number, reason }));
+            broken.extend(reason.map(|reason| BrokenProperty { property: number, reason }));
         }
         (broken, bits)
     }
@@ -122,20 +122,20 @@ impl Watch<'_> {
         (first, then): (&PropertyExpr, &PropertyExpr),
         before: &[NodeId],
         facts: &StepFacts,
-        state: &State,
+        state: &ModelState,
         seen: &mut i64,
     ) -> Option<String> {
         let mut active: Vec<NodeId> = before.to_vec();
         let (mut first_at, mut then_at) = (None, None);
         for (number, moment) in facts.moments.iter().enumerate() {
             match moment {
-                Moment::Entered(node) => active.push(*node),
-                Moment::Exited(node) => active.retain(|known| known != node),
+                StepFact::Entered(node) => active.push(*node),
+                StepFact::Exited(node) => active.retain(|known| known != node),
                 _ => {}
             }
             let so_far = &facts.moments[..=number];
             // The context is known at rest; effects start when it has been written.
-            let is_effect = matches!(moment, Moment::Invoked { .. } | Moment::Called(_));
+            let is_effect = matches!(moment, StepFact::Invoked { .. } | StepFact::Called(_));
             let may = |expr: &PropertyExpr| is_effect || expr.expr.reads().is_empty();
             if first_at.is_none() && may(first) && self.holds(first, (so_far, Some(&active)), state, false) {
                 first_at = Some(number);
@@ -158,14 +158,14 @@ impl Watch<'_> {
     fn holds(
         &self,
         expr: &PropertyExpr,
-        (moments, active): (&[Moment], Option<&[NodeId]>),
-        state: &State,
+        (moments, active): (&[StepFact], Option<&[NodeId]>),
+        state: &ModelState,
         otherwise: bool,
     ) -> bool {
         let locals: Vec<rawko_core::Value> =
             expr.atoms.iter().map(|atom| self.is_true(atom, moments, active, state).into()).collect();
         let facts = InstanceFacts::default();
-        let scope = Scope {
+        let scope = EvalScope {
             context: state.snapshot.context(),
             context_names: self.chart.context_names(),
             locals: &locals,
@@ -182,23 +182,29 @@ impl Watch<'_> {
         }
     }
 
-    fn is_true(&self, atom: &Atom, moments: &[Moment], active: Option<&[NodeId]>, state: &State) -> bool {
+    fn is_true(
+        &self,
+        atom: &Atom,
+        moments: &[StepFact],
+        active: Option<&[NodeId]>,
+        state: &ModelState,
+    ) -> bool {
         match atom {
             Atom::In(node) => match active {
                 Some(active) => active.contains(node),
                 None => self.chart.active(state.snapshot.configuration()).contains(*node),
             },
             Atom::Event(name) => {
-                moments.iter().any(|moment| matches!(moment, Moment::Event(event) if **event == **name))
+                moments.iter().any(|moment| matches!(moment, StepFact::Event(event) if **event == **name))
             }
             Atom::Invoked(name) => moments.iter().any(|moment| match moment {
-                Moment::Invoked { id, src, .. } => {
+                StepFact::Invoked { id, src, .. } => {
                     **id == **name || **src == **name || id.split('[').next() == Some(name)
                 }
                 _ => false,
             }),
             Atom::Called(name) => moments.iter().any(|moment| match moment {
-                Moment::Called(handler) | Moment::Invoked { src: handler, .. } => {
+                StepFact::Called(handler) | StepFact::Invoked { src: handler, .. } => {
                     **handler == **name || ServiceName::member_of(handler, ServiceClass::Tool) == Some(name)
                 }
                 _ => false,

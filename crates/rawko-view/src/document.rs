@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rawko_core::{Chart, Configuration, NodeId, Status};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::InstanceStatus;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::faults::{self, FaultLine};
 use crate::items::{self, FanOutDocument};
 use crate::journal::words;
 use crate::rows::{Row, outcome, title};
-use crate::standing::{self, Running, Standing};
+use crate::standing::{self, InstanceStanding, RunningWork};
 
 /// Complete state of an instance after a step.
 #[derive(Clone, Debug, Serialize)]
@@ -166,7 +166,7 @@ pub struct TimerDocument {
 
 impl Document {
     /// Builds the document; reads recent faults and the states of children from the store.
-    pub fn of(reader: &Reader, standing: &Standing) -> Result<Document, ViewError> {
+    pub fn of(reader: &SnapshotReader, standing: &InstanceStanding) -> Result<Document, ViewError> {
         let (snapshot, chart) = (&standing.snapshot, &standing.chart);
         let configuration = standing.configuration().into_iter().map(str::to_owned).collect();
         let row = Row {
@@ -200,7 +200,7 @@ impl Document {
 }
 
 /// Returns the row with the status as of the step.
-fn of_step(reader: &Reader, standing: &Standing) -> Row {
+fn of_step(reader: &SnapshotReader, standing: &InstanceStanding) -> Row {
     let asking: Vec<String> = standing.asks.iter().map(|ask| ask.instance.to_string()).collect();
     let row = Row::of(&standing.row).below(reader, &asking);
     let snapshot = &standing.snapshot;
@@ -237,7 +237,7 @@ pub fn active_nodes(chart: &Chart, configuration: &Configuration) -> Vec<NodeId>
 }
 
 impl RunningDocument {
-    fn of(running: &Running) -> RunningDocument {
+    fn of(running: &RunningWork) -> RunningDocument {
         let open = running.open.as_ref();
         RunningDocument {
             invoke: running.invoke.clone(),
@@ -252,7 +252,7 @@ impl RunningDocument {
 
 impl AskDocument {
     /// Converts a pending request.
-    pub fn of(ask: &standing::Ask) -> AskDocument {
+    pub fn of(ask: &standing::PendingAsk) -> AskDocument {
         AskDocument {
             id: ask.instance.to_string(),
             invoke: ask.invoke.clone(),
@@ -265,7 +265,7 @@ impl AskDocument {
 
 impl WaitsDocument {
     /// Collects the requests, events and timers of an instance.
-    pub fn of(standing: &Standing) -> WaitsDocument {
+    pub fn of(standing: &InstanceStanding) -> WaitsDocument {
         let timers = standing.timers.iter().map(|timer| TimerDocument {
             kind: timer.kind.as_str(),
             purpose: timer.purpose.clone(),
@@ -280,6 +280,6 @@ impl WaitsDocument {
 }
 
 /// Returns the pending waits of an instance as JSON.
-pub fn waits(standing: &Standing) -> Value {
+pub fn waits(standing: &InstanceStanding) -> Value {
     serde_json::to_value(WaitsDocument::of(standing)).unwrap_or_default()
 }

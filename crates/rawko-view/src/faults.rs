@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Effect, Event};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
 
 use crate::error::ViewError;
@@ -40,7 +40,11 @@ pub struct InstanceFaults {
 }
 
 /// Returns the faults among the last steps of an instance up to `at`, oldest first.
-pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec<FaultLine>, ViewError> {
+pub fn recent(
+    reader: &SnapshotReader,
+    row: &InstanceRow,
+    at: Option<u64>,
+) -> Result<Vec<FaultLine>, ViewError> {
     let last = at.unwrap_or(row.step).min(row.step);
     // A failed step has the number after the last successful one.
     let through = if last == row.step { last.saturating_add(1) } else { last };
@@ -53,7 +57,7 @@ pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec
 }
 
 /// Returns the instances with faults since a given time, latest first.
-pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<InstanceFaults>, ViewError> {
+pub fn since(reader: &SnapshotReader, from_ms: i64) -> Result<Vec<InstanceFaults>, ViewError> {
     let store = reader.store();
     let mut after = store.last_seq()?.saturating_sub(TAIL_RECORDS);
     let mut found: Vec<(InstanceKey, InstanceFaults)> = Vec::new();
@@ -75,7 +79,7 @@ pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<InstanceFaults>, ViewE
 }
 
 fn add(
-    reader: &Reader,
+    reader: &SnapshotReader,
     found: &mut Vec<(InstanceKey, InstanceFaults)>,
     key: InstanceKey,
     line: FaultLine,
@@ -91,7 +95,7 @@ fn add(
     Ok(())
 }
 
-fn lines_of(reader: &Reader, record: &Record) -> Result<Vec<FaultLine>, ViewError> {
+fn lines_of(reader: &SnapshotReader, record: &Record) -> Result<Vec<FaultLine>, ViewError> {
     let line = |text: String| FaultLine { step: record.step, at_ms: record.at_ms, text };
     if record.kind == RecordKind::Failed {
         let reason = reader.unpack(&record.delta)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-use crate::standing::Standing;
+use crate::standing::InstanceStanding;
 
 /// Items listed for one fan-out; the counts are of all of them.
 const LISTED_MAX: usize = 1_000;
@@ -65,7 +65,7 @@ pub struct ItemDocument {
 }
 
 /// Returns the fan-outs of an instance: the running ones, then those that failed.
-pub fn of(standing: &Standing) -> Vec<FanOutDocument> {
+pub fn of(standing: &InstanceStanding) -> Vec<FanOutDocument> {
     in_snapshot(&standing.chart, &standing.snapshot, &standing.children)
 }
 

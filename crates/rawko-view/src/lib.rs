@@ -2,7 +2,7 @@
 //! presentation is theirs.
 //!
 //! ```
-//! use rawko_store::{Head, InstanceKey, InstanceRow, InstanceStatus, NewInstance, Wait};
+//! use rawko_store::{Head, InstanceKey, InstanceRow, InstanceStatus, NewInstance, WaitReason};
 //! use rawko_view::rows::Row;
 //!
 //! let new = NewInstance {
@@ -15,7 +15,7 @@
 //!     created_ms: 1_000,
 //!     policy: "".into(),
 //! };
-//! let head = Head { wait: Wait::Person, ..Head::default() };
+//! let head = Head { wait: WaitReason::Person, ..Head::default() };
 //! let stored = InstanceRow { key: InstanceKey(1), new, head, step: 3, updated_ms: 2_000 };
 //!
 //! let row = Row::of(&stored);

@@ -1,8 +1,8 @@
 //! Rows of the instance list.
 
 use rawko_core::{Chart, Snapshot, Status};
-use rawko_host::{HostError, Reader, Restored, RowState, Spent};
-use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, Wait};
+use rawko_host::{HostError, RestoredSnapshot, RowState, SnapshotReader, Spent};
+use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, WaitReason};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
@@ -41,7 +41,7 @@ pub struct Row {
     pub hint: Option<String>,
     /// Kind of input that the instance waits for, as stored.
     #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
-    pub waits_for: Wait,
+    pub waits_for: WaitReason,
     /// Due time of the next timer.
     pub next_due_ms: Option<i64>,
     /// Reason why the host stopped driving it: a step failed.
@@ -143,7 +143,7 @@ impl Row {
     }
 
     /// Returns rows with their active states, for one page of the list.
-    pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
+    pub fn with_states(reader: &SnapshotReader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
         let (states, asking) = (reader.row_states(rows, state)?, asking(reader, rows));
         let rows = rows.iter().zip(states);
         Ok(rows.map(|(row, state)| Row::of(row).below(reader, &asking).with(state.as_deref())).collect())
@@ -157,7 +157,7 @@ impl Row {
     }
 
     /// Returns the row with its active states; without them if the snapshot cannot be read.
-    pub fn read(reader: &Reader, row: &InstanceRow) -> Row {
+    pub fn read(reader: &SnapshotReader, row: &InstanceRow) -> Row {
         let asking = asking(reader, std::slice::from_ref(row));
         Row::of(row)
             .below(reader, &asking)
@@ -166,22 +166,22 @@ impl Row {
 
     /// An instance that works only through children that wait for a person waits for that person.
     #[must_use]
-    pub(crate) fn below(self, reader: &Reader, asking: &[String]) -> Row {
+    pub(crate) fn below(self, reader: &SnapshotReader, asking: &[String]) -> Row {
         let is_below = |id: &String| id.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
-        let is_running = self.waits_for == Wait::Work && self.status == InstanceStatus::Running;
+        let is_running = self.waits_for == WaitReason::Work && self.status == InstanceStatus::Running;
         if !is_running || !asking.iter().any(is_below) {
             return self;
         }
         let Some(asking) = asking_below(reader, &self.id, CHILDREN_DEPTH_MAX) else { return self };
-        let waiting_for = Some(Wait::Person.as_str().to_owned());
+        let waiting_for = Some(WaitReason::Person.as_str().to_owned());
         let hint = Some(format!("rawko approve {asking}"));
         Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
     }
 }
 
 /// Returns what a row shows of a snapshot.
-pub(crate) fn state(restored: &Restored) -> RowState {
-    let Restored { chart, snapshot, .. } = restored;
+pub(crate) fn state(restored: &RestoredSnapshot) -> RowState {
+    let RestoredSnapshot { chart, snapshot, .. } = restored;
     RowState {
         configuration: chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect(),
         title: title(chart, snapshot),
@@ -194,11 +194,11 @@ const ASKING_MAX: usize = 1_000;
 
 /// Returns the instances that wait for a person, if some of the rows could wait for them. One query for a whole list,
 /// because looking at the children of every row would take one each.
-fn asking(reader: &Reader, rows: &[InstanceRow]) -> Vec<String> {
-    if !rows.iter().any(|row| row.head.wait == Wait::Work) {
+fn asking(reader: &SnapshotReader, rows: &[InstanceRow]) -> Vec<String> {
+    if !rows.iter().any(|row| row.head.wait == WaitReason::Work) {
         return Vec::new();
     }
-    let people = Filter { waits: vec![Wait::Person], limit: ASKING_MAX, ..Filter::default() };
+    let people = Filter { waits: vec![WaitReason::Person], limit: ASKING_MAX, ..Filter::default() };
     let page = reader.store().list(&people).unwrap_or_default();
     page.rows.iter().map(|row| row.new.id.to_string()).collect()
 }
@@ -207,13 +207,13 @@ fn asking(reader: &Reader, rows: &[InstanceRow]) -> Vec<String> {
 const CHILDREN_DEPTH_MAX: u32 = 16;
 
 /// Returns a descendant that waits for a person, if everything else below an instance waits for one, too.
-fn asking_below(reader: &Reader, id: &str, depth: u32) -> Option<String> {
+fn asking_below(reader: &SnapshotReader, id: &str, depth: u32) -> Option<String> {
     let children = reader.store().children(id).ok()?;
     let live = children.iter().filter(|child| !child.head.status.is_over());
     let asking = live.map(|child| match child.head.wait {
-        Wait::Person => Some(child.new.id.to_string()),
-        Wait::Work => asking_below(reader, &child.new.id, depth.checked_sub(1)?),
-        Wait::Event | Wait::Timer | Wait::Nothing | Wait::Paused => None,
+        WaitReason::Person => Some(child.new.id.to_string()),
+        WaitReason::Work => asking_below(reader, &child.new.id, depth.checked_sub(1)?),
+        WaitReason::Event | WaitReason::Timer | WaitReason::Nothing | WaitReason::Paused => None,
     });
     asking.collect::<Option<Vec<String>>>()?.into_iter().next()
 }
@@ -272,7 +272,9 @@ fn hint(row: &InstanceRow, status: InstanceStatus) -> Option<String> {
     let id = &row.new.id;
     match (status, row.head.wait) {
         (InstanceStatus::Paused | InstanceStatus::Stalled, _) => Some(format!("rawko resume {id}")),
-        (InstanceStatus::Waiting, Wait::Person) => Some(format!("rawko approve {id}, or rawko deny {id}")),
+        (InstanceStatus::Waiting, WaitReason::Person) => {
+            Some(format!("rawko approve {id}, or rawko deny {id}"))
+        }
         (InstanceStatus::Running | InstanceStatus::Waiting | InstanceStatus::Ended, _) => None,
     }
 }

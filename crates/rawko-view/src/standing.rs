@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Now, Snapshot, TimerPurpose, Value, World};
-use rawko_host::{Reader, Restored, Spent};
+use rawko_host::{RestoredSnapshot, SnapshotReader, Spent};
 use rawko_store::{EffectKind, InstanceRow, OpenEffect};
 
 use crate::error::ViewError;
@@ -13,7 +13,7 @@ use crate::offers::{self, Offer};
 use crate::rows;
 
 /// An instance after a step.
-pub struct Standing {
+pub struct InstanceStanding {
     /// The instance after its last step, also if this is a past step.
     pub row: InstanceRow,
     /// The chart in the version that the instance runs.
@@ -25,9 +25,9 @@ pub struct Standing {
     /// Timers that are set after the step.
     pub timers: Vec<Timer>,
     /// Work that runs after the step, without requests to people in `asks`.
-    pub running: Vec<Running>,
+    pub running: Vec<RunningWork>,
     /// Pending requests of the instance and its descendants; empty for a past step.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<PendingAsk>,
     /// Invoked instances, oldest first, including those of later steps.
     pub children: Vec<InstanceRow>,
     /// Events that the instance accepts after the step.
@@ -36,7 +36,7 @@ pub struct Standing {
 
 /// Work that currently runs for the instance.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct RunningWork {
     /// Id of the invoke; the name for a call or a send.
     pub invoke: String,
     /// Service, chart, agent or endpoint, as the chart names it.
@@ -49,7 +49,7 @@ pub struct Running {
 
 /// Pending request to a person.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct PendingAsk {
     /// Requesting instance: this one, or a descendant.
     pub instance: Arc<str>,
     /// Id of the invoke, which names the request in an answer.
@@ -63,26 +63,31 @@ pub struct Ask {
 }
 
 /// Returns the requests of one instance, without its descendants.
-pub fn asked(reader: &Reader, row: &InstanceRow) -> Result<Vec<Ask>, ViewError> {
+pub fn asked(reader: &SnapshotReader, row: &InstanceRow) -> Result<Vec<PendingAsk>, ViewError> {
     let open = reader.store().open_effects(Some(row.key))?;
     let restored = reader.snapshot(row, None)?;
     Ok(asks_of(row, &restored.chart, &restored.snapshot, &open))
 }
 
-impl Standing {
+impl InstanceStanding {
     /// Reads the current state of an instance.
-    pub fn of(reader: &Reader, id: &str, world: &World, now_ms: i64) -> Result<Standing, ViewError> {
-        Standing::at(reader, id, None, world, now_ms)
+    pub fn of(
+        reader: &SnapshotReader,
+        id: &str,
+        world: &World,
+        now_ms: i64,
+    ) -> Result<InstanceStanding, ViewError> {
+        InstanceStanding::at(reader, id, None, world, now_ms)
     }
 
     /// Reads the state after the given step, or the current state.
     pub fn at(
-        reader: &Reader,
+        reader: &SnapshotReader,
         id: &str,
         step: Option<u64>,
         world: &World,
         now_ms: i64,
-    ) -> Result<Standing, ViewError> {
+    ) -> Result<InstanceStanding, ViewError> {
         let (row, restored) = read(reader, id, step)?;
         let (chart, snapshot) = (restored.chart, restored.snapshot);
         let is_past = snapshot.step_number() < row.step;
@@ -102,7 +107,17 @@ impl Standing {
         let facts = row.new.facts();
         let now = Now::new(if is_past { restored.at_ms } else { now_ms }, world).of(&facts);
         let offers = offers::in_snapshot(&chart, &snapshot, now);
-        Ok(Standing { row, at_ms: restored.at_ms, timers, running, asks, children, offers, chart, snapshot })
+        Ok(InstanceStanding {
+            row,
+            at_ms: restored.at_ms,
+            timers,
+            running,
+            asks,
+            children,
+            offers,
+            chart,
+            snapshot,
+        })
     }
 
     /// Returns the paths of the innermost active states.
@@ -126,7 +141,11 @@ const READS_MAX: usize = 8;
 
 /// Reads the row and the snapshot of an instance. They are two reads: after a step between them, the row would not fit
 /// the snapshot, and an instance that has just ended would have no outcome.
-fn read(reader: &Reader, id: &str, step: Option<u64>) -> Result<(InstanceRow, Restored), ViewError> {
+fn read(
+    reader: &SnapshotReader,
+    id: &str,
+    step: Option<u64>,
+) -> Result<(InstanceRow, RestoredSnapshot), ViewError> {
     let mut reads = 0;
     loop {
         let row = reader.find(id)?;
@@ -138,11 +157,11 @@ fn read(reader: &Reader, id: &str, step: Option<u64>) -> Result<(InstanceRow, Re
     }
 }
 
-fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Running {
+fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> RunningWork {
     let known = effect.invocation.and_then(|id| snapshot.invocation(id));
     let invoke =
         known.as_ref().map_or_else(|| Arc::clone(&effect.name), |known| chart.invocation_name(known));
-    Running {
+    RunningWork {
         invoke: invoke.to_string(),
         name: Arc::clone(&effect.name),
         attempt: known.map(|known| known.attempt),
@@ -151,8 +170,8 @@ fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Runnin
 }
 
 /// Returns the work that ran after a past step, according to the snapshot.
-fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
-    let running = snapshot.pending().map(|known| Running {
+fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<RunningWork> {
+    let running = snapshot.pending().map(|known| RunningWork {
         invoke: chart.invocation_name(&known).to_string(),
         name: Arc::clone(&known.src),
         attempt: Some(known.attempt),
@@ -161,11 +180,11 @@ fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
     running.collect()
 }
 
-fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEffect]) -> Vec<Ask> {
+fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEffect]) -> Vec<PendingAsk> {
     let people = open.iter().filter(|effect| effect.kind == EffectKind::Person);
     let asks = people.filter_map(|effect| {
         let known = snapshot.invocation(effect.invocation?)?;
-        Some(Ask {
+        Some(PendingAsk {
             instance: Arc::clone(&row.new.id),
             invoke: chart.invocation_name(&known).to_string(),
             input: known.input.clone(),
@@ -177,7 +196,11 @@ fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEf
 }
 
 /// A parent also waits for the requests of its descendants.
-fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>) -> Result<(), ViewError> {
+fn add_asks_below(
+    reader: &SnapshotReader,
+    children: &[InstanceRow],
+    asks: &mut Vec<PendingAsk>,
+) -> Result<(), ViewError> {
     for child in children.iter().filter(|child| !child.head.status.is_over()) {
         let open = reader.store().open_effects(Some(child.key))?;
         if open.iter().any(|effect| effect.kind == EffectKind::Person) {
@@ -190,7 +213,7 @@ fn add_asks_below(reader: &Reader, children: &[InstanceRow], asks: &mut Vec<Ask>
 }
 
 /// Returns the time of the next retry of a call, in an instance or its descendants.
-pub fn next_retry_ms(reader: &Reader, id: &str) -> Result<Option<i64>, ViewError> {
+pub fn next_retry_ms(reader: &SnapshotReader, id: &str) -> Result<Option<i64>, ViewError> {
     let row = reader.find(id)?;
     if row.head.status.is_over() {
         return Ok(None);

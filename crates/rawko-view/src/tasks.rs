@@ -1,6 +1,6 @@
 //! Tasks: instances of the orchestrator chart, with data from its context.
 
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub struct TaskDocument {
 
 impl TaskDocument {
     /// Reads the task from the context; its own fields are empty if the snapshot cannot be read.
-    pub fn of(reader: &Reader, row: &InstanceRow) -> TaskDocument {
+    pub fn of(reader: &SnapshotReader, row: &InstanceRow) -> TaskDocument {
         let restored = reader.snapshot(row, None).ok();
         let context = restored.as_ref().map(|restored| restored.snapshot.context_map(&restored.chart));
         let context = context.unwrap_or_default();

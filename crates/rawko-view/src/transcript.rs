@@ -2,7 +2,7 @@
 //! end, in pages.
 
 use rawko_core::{Effect, Status, Value as Data, World};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::error::ViewError;
-use crate::journal::{Entry, Player, What, agent, family, task, words};
+use crate::journal::{EntryBody, JournalEntry, Player, agent, family, task, words};
 
 /// Limit on records searched for one page: journals without agents have no turns.
 const RECORDS_MAX: usize = 2_000;
@@ -54,7 +54,12 @@ pub struct Turn {
 }
 
 /// Returns the last turns of an instance and its descendants before a record.
-pub fn read(reader: &Reader, root: InstanceRow, before: u64, limit: usize) -> Result<Transcript, ViewError> {
+pub fn read(
+    reader: &SnapshotReader,
+    root: InstanceRow,
+    before: u64,
+    limit: usize,
+) -> Result<Transcript, ViewError> {
     let store = reader.store();
     let members = family::of(&**store, root)?;
     let (mut turns, mut before, mut read) = (Vec::new(), before, 0);
@@ -89,42 +94,42 @@ fn trimmed(mut turns: Vec<Turn>, next: Option<u64>, limit: usize) -> Transcript 
 }
 
 /// Returns the turns of an entry; most entries have none.
-pub fn turns_of(entry: &Entry) -> Vec<Turn> {
+pub fn turns_of(entry: &JournalEntry) -> Vec<Turn> {
     let mut told = Vec::new();
     match &entry.what {
-        What::Started { input, .. } => told.extend(begins(entry, input)),
-        What::Answered { invoke, data } if entry.agent.is_some() => told.extend(answered(invoke, data)),
-        What::CallFailed { invoke, error } => {
+        EntryBody::Started { input, .. } => told.extend(begins(entry, input)),
+        EntryBody::Answered { invoke, data } if entry.agent.is_some() => told.extend(answered(invoke, data)),
+        EntryBody::CallFailed { invoke, error } => {
             told.push(("fails", format!("{invoke} failed"), words::error(error), error.to_json()));
         }
-        What::Cancelled { reason } => {
+        EntryBody::Cancelled { reason } => {
             let text = reason.as_str().unwrap_or_default().to_owned();
             told.push(("note", "stopped".to_owned(), text, reason.to_json()));
         }
-        What::Paused { by } => {
+        EntryBody::Paused { by } => {
             told.push(("note", "paused".to_owned(), words::by_person(by), by.to_json()));
         }
-        What::Resumed { by, .. } => {
+        EntryBody::Resumed { by, .. } => {
             told.push(("note", "resumed".to_owned(), words::by_person(by), by.to_json()));
         }
-        What::Migrated { by, .. } => {
+        EntryBody::Migrated { by, .. } => {
             let title = words::headline(&entry.what, false);
             told.push(("note", title.trim_start_matches("> ").to_owned(), String::new(), by.to_json()));
         }
         // A person's message to a task, which passes it on to the agent at work.
-        What::Event { name, data, .. } if entry.agent.is_none() && &**name == "MESSAGE" => {
+        EntryBody::Event { name, data, .. } if entry.agent.is_none() && &**name == "MESSAGE" => {
             let text = data.get("text").as_str().or_else(|| data.as_str()).unwrap_or_default();
             told.push(("message", "message".to_owned(), text.to_owned(), data.to_json()));
         }
-        What::Event { name, data, .. } if entry.agent.is_some() => {
+        EntryBody::Event { name, data, .. } if entry.agent.is_some() => {
             told.push(("note", name.to_string(), String::new(), data.to_json()));
         }
-        What::Answered { .. }
-        | What::Event { .. }
-        | What::Forked { .. }
-        | What::Timer(_)
-        | What::Retried { .. }
-        | What::Unreadable(_) => {}
+        EntryBody::Answered { .. }
+        | EntryBody::Event { .. }
+        | EntryBody::Forked { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Retried { .. }
+        | EntryBody::Unreadable(_) => {}
     }
     told.extend(decided(entry));
     told.extend(planned(entry));
@@ -133,7 +138,7 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
         told.push(("note", "ends".to_owned(), agent::ending(&entry.output), entry.output.to_json()));
     }
     let mut turns: Vec<Turn> = told.into_iter().map(|told| turn(entry, told)).collect();
-    if let What::Answered { data, .. } = &entry.what
+    if let EntryBody::Answered { data, .. } = &entry.what
         && entry.agent.is_none()
     {
         turns.extend(by_program(entry, data));
@@ -143,7 +148,7 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
 
 /// Returns the turns of an agent that is a program: its work is one call, whose result has its conversation. Agents with a
 /// model have an instance of their own; only a program has a session.
-fn by_program(entry: &Entry, data: &Data) -> Vec<Turn> {
+fn by_program(entry: &JournalEntry, data: &Data) -> Vec<Turn> {
     let messages = data.get("messages").as_list().unwrap_or_default();
     let is_program = data.as_map().is_some_and(|map| map.get("session").is_some());
     let Some(name) = data.get("agent").as_str().filter(|_| is_program) else { return Vec::new() };
@@ -175,9 +180,9 @@ fn by_program(entry: &Entry, data: &Data) -> Vec<Turn> {
     told.map(|told| Turn { agent: Some(name.to_owned()), ..turn(entry, told) }).collect()
 }
 
-type Told = (&'static str, String, String, Value);
+type TurnFields = (&'static str, String, String, Value);
 
-fn turn(entry: &Entry, (kind, title, text, data): Told) -> Turn {
+fn turn(entry: &JournalEntry, (kind, title, text, data): TurnFields) -> Turn {
     Turn {
         instance: entry.instance.to_string(),
         agent: entry.agent.as_deref().map(str::to_owned),
@@ -192,13 +197,13 @@ fn turn(entry: &Entry, (kind, title, text, data): Told) -> Turn {
 }
 
 /// Returns the request that starts the conversation.
-fn begins(entry: &Entry, input: &Data) -> Option<Told> {
+fn begins(entry: &JournalEntry, input: &Data) -> Option<TurnFields> {
     let key = if entry.agent.is_some() { "prompt" } else { "task" };
     let text = input.get(key).as_str()?.to_owned();
     Some(("note", "starts".to_owned(), text, Value::Null))
 }
 
-fn answered(invoke: &str, data: &Data) -> Vec<Told> {
+fn answered(invoke: &str, data: &Data) -> Vec<TurnFields> {
     let text = |value: &Data| value.as_str().unwrap_or_default().to_owned();
     match agent::invoke_of(invoke) {
         "complete" => said(data),
@@ -222,7 +227,7 @@ fn answered(invoke: &str, data: &Data) -> Vec<Told> {
     }
 }
 
-fn said(data: &Data) -> Vec<Told> {
+fn said(data: &Data) -> Vec<TurnFields> {
     let report = data.get("data").get("report").as_str();
     let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
     let mut told = Vec::new();
@@ -242,12 +247,12 @@ fn said(data: &Data) -> Vec<Told> {
     told
 }
 
-fn decided(entry: &Entry) -> Option<Told> {
+fn decided(entry: &JournalEntry) -> Option<TurnFields> {
     let found = task::decision(entry)?;
     let (title, text) = found.words();
     let moment = found.record.get("moment").to_json();
     let mut data = json!({"moment": moment, "agent": found.agent, "decision": task::bare(found.decision)});
-    if let What::Answered { data: answer, .. } = &entry.what
+    if let EntryBody::Answered { data: answer, .. } = &entry.what
         && answer.get("usage").get("output_tokens").as_i64().is_some_and(|tokens| tokens > 0)
     {
         data["usage"] = answer.get("usage").to_json();
@@ -256,14 +261,14 @@ fn decided(entry: &Entry) -> Option<Told> {
     Some(("decision", title.to_owned(), text, data))
 }
 
-fn planned(entry: &Entry) -> Option<Told> {
+fn planned(entry: &JournalEntry) -> Option<TurnFields> {
     let plan = task::plan(entry)?;
     let steps = plan.get("steps").as_list().unwrap_or_default();
     let lines: Vec<String> = steps.iter().map(task::step_words).collect();
     Some(("plan", "plan".to_owned(), lines.join("\n"), plan.to_json()))
 }
 
-fn logged(effect: &Effect) -> Option<Told> {
+fn logged(effect: &Effect) -> Option<TurnFields> {
     let Effect::Log { message } = effect else { return None };
     Some(("note", "log".to_owned(), message.to_string(), Value::Null))
 }

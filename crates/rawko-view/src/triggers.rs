@@ -1,9 +1,9 @@
 //! Triggers with their stored state: next and last run, missed due times, the latest deliveries. The terminal and the page
 //! show the same.
 
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::{InstanceRow, InstanceStatus};
-use rawko_triggers::{Entry, Source, State, Trigger, instance_of};
+use rawko_triggers::{Trigger, TriggerRun, TriggerSource, TriggerState, instance_of};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
@@ -72,15 +72,15 @@ pub struct StoredTrigger {
     /// Status of its instance.
     pub status: InstanceStatus,
     /// Context of its instance.
-    pub state: State,
+    pub state: TriggerState,
 }
 
 impl StoredTrigger {
     /// Reads the state; `None` before the trigger was armed.
-    pub fn read(reader: &Reader, name: &str) -> Result<Option<StoredTrigger>, ViewError> {
+    pub fn read(reader: &SnapshotReader, name: &str) -> Result<Option<StoredTrigger>, ViewError> {
         let Some(row) = reader.store().find(&instance_of(name))? else { return Ok(None) };
         let restored = reader.snapshot(&row, None)?;
-        let state = State::of_context(&restored.snapshot.context_map(&restored.chart));
+        let state = TriggerState::of_context(&restored.snapshot.context_map(&restored.chart));
         Ok(Some(StoredTrigger { status: Row::of(&row).status, row, state }))
     }
 }
@@ -101,8 +101,8 @@ impl TriggerDocument {
         let since_ms = if is_same { state.since_ms.max(now_ms) } else { now_ms };
         let next = schedule.and_then(|schedule| Some((schedule, schedule.next_after(since_ms)?)));
         let (kind, path) = match &trigger.source {
-            Source::Schedule(_) => ("schedule", None),
-            Source::Webhook(_) => ("webhook", Some(format!("/v1/webhooks/{}", trigger.name))),
+            TriggerSource::Schedule(_) => ("schedule", None),
+            TriggerSource::Webhook(_) => ("webhook", Some(format!("/v1/webhooks/{}", trigger.name))),
         };
         TriggerDocument {
             name: trigger.name.clone(),
@@ -122,7 +122,7 @@ impl TriggerDocument {
 }
 
 impl TriggerEntry {
-    fn of(entry: &Entry) -> TriggerEntry {
+    fn of(entry: &TriggerRun) -> TriggerEntry {
         TriggerEntry {
             at_ms: entry.at_ms,
             due_ms: entry.due_ms,

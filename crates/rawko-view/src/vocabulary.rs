@@ -72,7 +72,7 @@ pub enum WaitWord {
 #[cfg(test)]
 mod tests {
     use rawko_core::Status;
-    use rawko_store::{InstanceStatus, Outcome, Wait};
+    use rawko_store::{InstanceStatus, Outcome, WaitReason};
     use utoipa::PartialSchema;
 
     use super::*;
@@ -88,6 +88,6 @@ mod tests {
         let shown = InstanceStatus::ALL.map(InstanceStatus::as_str);
         assert_eq!(words::<InstanceStatusWord>(), serde_json::json!(shown));
         assert_eq!(words::<OutcomeWord>(), serde_json::json!(Outcome::ALL.map(Outcome::as_str)));
-        assert_eq!(words::<WaitWord>(), serde_json::json!(Wait::ALL.map(Wait::as_str)));
+        assert_eq!(words::<WaitWord>(), serde_json::json!(WaitReason::ALL.map(WaitReason::as_str)));
     }
 }

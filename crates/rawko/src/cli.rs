@@ -75,7 +75,7 @@ pub(crate) struct Cli {
     pub(crate) color: ColorWhen,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -86,7 +86,7 @@ pub(crate) enum ColorWhen {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     Init(init::Args),
     Demo(demo::Args),
     Check(check::Args),
@@ -166,7 +166,7 @@ fn hook_alone(mut words: impl Iterator<Item = OsString>) -> Option<Cli> {
     let command = hook::Args::augment_args(clap::Command::default().name("hook").disable_help_flag(true));
     let matches = command.try_get_matches_from(std::iter::once(program).chain(words)).ok()?;
     let args = hook::Args::from_arg_matches(&matches).ok()?;
-    Some(Cli { color: ColorWhen::Auto, command: Command::Hook(args) })
+    Some(Cli { color: ColorWhen::Auto, command: CliCommand::Hook(args) })
 }
 
 /// Returns the command line, with the commands under headings in its help.

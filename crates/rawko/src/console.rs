@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-use rawko_chart::render::{self, Style as ReportStyle};
-use rawko_chart::{Finding, Source, printable};
+use rawko_chart::render::{self, ReportStyle};
+use rawko_chart::{Finding, SourceFile, printable};
 use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::live_area::{Frame, LiveArea};
 use crate::session::leave_terminal;
 
@@ -20,7 +20,7 @@ pub(crate) struct Console {
     out: BufWriter<Stdout>,
     out_colour: bool,
     err_colour: bool,
-    marks: Marks,
+    marks: ColourMarks,
     /// The live area of a session, below all output.
     live: Option<LiveArea>,
 }
@@ -31,7 +31,7 @@ const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// The kind of a piece of text, so that colours are chosen in one place. Colour is never the only signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum TextStyle {
     Plain,
     Bold,
     Dim,
@@ -41,42 +41,49 @@ pub(crate) enum Style {
     Accent,
 }
 
-impl Style {
-    const ALL: [Style; 7] =
-        [Style::Plain, Style::Bold, Style::Dim, Style::Good, Style::Bad, Style::Notice, Style::Accent];
+impl TextStyle {
+    const ALL: [TextStyle; 7] = [
+        TextStyle::Plain,
+        TextStyle::Bold,
+        TextStyle::Dim,
+        TextStyle::Good,
+        TextStyle::Bad,
+        TextStyle::Notice,
+        TextStyle::Accent,
+    ];
 
     fn code(self) -> &'static str {
         match self {
-            Style::Plain => "0",
-            Style::Bold => "1",
-            Style::Dim => "2",
-            Style::Good => "32",
-            Style::Bad => "1;31",
-            Style::Notice => "33",
-            Style::Accent => "36",
+            TextStyle::Plain => "0",
+            TextStyle::Bold => "1",
+            TextStyle::Dim => "2",
+            TextStyle::Good => "32",
+            TextStyle::Bad => "1;31",
+            TextStyle::Notice => "33",
+            TextStyle::Accent => "36",
         }
     }
 }
 
 /// Stands for colours in text until it is written: `paint` returns a `String` that callers format into lines with
 /// foreign text. A mark has a random part, which foreign text cannot contain.
-struct Marks {
+struct ColourMarks {
     secret: String,
 }
 
-impl Marks {
-    fn new() -> Marks {
+impl ColourMarks {
+    fn new() -> ColourMarks {
         let number = || RandomState::new().hash_one(0);
-        Marks { secret: format!("{:016x}{:016x}", number(), number()) }
+        ColourMarks { secret: format!("{:016x}{:016x}", number(), number()) }
     }
 
-    fn mark(&self, style: Style) -> String {
+    fn mark(&self, style: TextStyle) -> String {
         format!("\u{fdd0}{}{}\u{fdd1}", self.secret, style as u8)
     }
 
-    fn painted(&self, style: Style, text: &str) -> String {
+    fn painted(&self, style: TextStyle, text: &str) -> String {
         let text = printable(text);
-        format!("{}{text}{}", self.mark(style), self.mark(Style::Plain))
+        format!("{}{text}{}", self.mark(style), self.mark(TextStyle::Plain))
     }
 
     /// Returns the text as a terminal may get it: printable, with colours for the marks.
@@ -86,7 +93,7 @@ impl Marks {
         let mut out = printable(parts.next().unwrap_or_default()).into_owned();
         for part in parts {
             let (mark, rest) = part.split_once('\u{fdd1}').unwrap_or(("", part));
-            let style = Style::ALL.into_iter().find(|style| mark == (*style as u8).to_string());
+            let style = TextStyle::ALL.into_iter().find(|style| mark == (*style as u8).to_string());
             if let Some(style) = style {
                 out.push_str(&format!("\x1b[{}m", style.code()));
             }
@@ -102,26 +109,30 @@ impl Console {
             out: BufWriter::new(io::stdout()),
             out_colour: wants_colour(when, io::stdout().is_terminal()),
             err_colour: wants_colour(when, io::stderr().is_terminal()),
-            marks: Marks::new(),
+            marks: ColourMarks::new(),
             live: None,
         }
     }
 
     /// Begins a session: all output, also messages, is printed above a live area.
-    pub(crate) fn begin_live(&mut self, (columns, rows): (usize, usize)) -> Result<(), Failure> {
+    pub(crate) fn begin_live(&mut self, (columns, rows): (usize, usize)) -> Result<(), CommandFailure> {
         let mut area = LiveArea::default();
         area.resize(columns, rows);
         self.live = Some(area);
-        self.out.write_all(PASTE_ON.as_bytes()).map_err(Failure::Output)
+        self.out.write_all(PASTE_ON.as_bytes()).map_err(CommandFailure::Output)
     }
 
     /// Replaces the live area.
-    pub(crate) fn draw(&mut self, (columns, rows): (usize, usize), frame: &Frame) -> Result<(), Failure> {
+    pub(crate) fn draw(
+        &mut self,
+        (columns, rows): (usize, usize),
+        frame: &Frame,
+    ) -> Result<(), CommandFailure> {
         let Some(area) = &mut self.live else { return Ok(()) };
         area.resize(columns, rows);
         let clean = |line: &String| hidden(&self.marks.resolved(line)).into_owned();
         let bytes = area.draw(Frame { lines: frame.lines.iter().map(clean).collect(), cursor: frame.cursor });
-        self.out.write_all(bytes.as_bytes()).map_err(Failure::Output)?;
+        self.out.write_all(bytes.as_bytes()).map_err(CommandFailure::Output)?;
         self.flush()
     }
 
@@ -160,45 +171,45 @@ impl Console {
     }
 
     /// Returns a text for a line on stdout, in a style.
-    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        match self.out_colour && style != Style::Plain {
+    pub(crate) fn paint(&self, style: TextStyle, text: &str) -> String {
+        match self.out_colour && style != TextStyle::Plain {
             true => self.marks.painted(style, text),
             false => printable(text).into_owned(),
         }
     }
 
     /// Writes text to stdout.
-    pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn data(&mut self, text: &str) -> Result<(), CommandFailure> {
         let text = self.marks.resolved(text);
-        self.put(&hidden(&text)).map_err(Failure::Output)
+        self.put(&hidden(&text)).map_err(CommandFailure::Output)
     }
 
     /// Writes a document for another program to stdout: exact unless a terminal shows it.
-    pub(crate) fn document(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn document(&mut self, text: &str) -> Result<(), CommandFailure> {
         match self.is_watched() {
             true => self.data(text),
-            false => self.out.write_all(text.as_bytes()).map_err(Failure::Output),
+            false => self.out.write_all(text.as_bytes()).map_err(CommandFailure::Output),
         }
     }
 
     /// Writes a line to stdout.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandFailure> {
         let text = format!("{}\n", self.marks.resolved(text));
-        self.put(&hidden(&text)).map_err(Failure::Output)
+        self.put(&hidden(&text)).map_err(CommandFailure::Output)
     }
 
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(Failure::Output)
+    pub(crate) fn flush(&mut self) -> Result<(), CommandFailure> {
+        self.out.flush().map_err(CommandFailure::Output)
     }
 
     /// Writes a message to stderr. A closed stderr is ignored.
-    pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
+    pub(crate) fn note(&mut self, style: TextStyle, title: &str, text: &str) {
         let line = format!("{}: {text}\n", self.paint_aside(style, title));
         self.aside(&line);
     }
 
     pub(crate) fn error(&self, text: &str) {
-        let line = format!("{}: {text}\n", self.paint_aside(Style::Bad, "error"));
+        let line = format!("{}: {text}\n", self.paint_aside(TextStyle::Bad, "error"));
         self.write_aside(&line);
     }
 
@@ -214,33 +225,33 @@ impl Console {
     }
 
     /// Writes a line in a style to stderr.
-    pub(crate) fn remark(&mut self, style: Style, text: &str) {
+    pub(crate) fn remark(&mut self, style: TextStyle, text: &str) {
         let line = format!("{}\n", self.paint_aside(style, text));
         self.aside(&line);
     }
 
     /// Writes a question to stderr, without a line end.
     pub(crate) fn prompt(&mut self, text: &str) {
-        let text = self.paint_aside(Style::Bold, text);
+        let text = self.paint_aside(TextStyle::Bold, text);
         self.aside(&text);
         let _ = io::stderr().flush();
     }
 
     /// Writes findings to stdout.
-    pub(crate) fn report(&mut self, findings: &[Finding], source: &Source) -> Result<(), Failure> {
+    pub(crate) fn report(&mut self, findings: &[Finding], source: &SourceFile) -> Result<(), CommandFailure> {
         let text = render::report(findings, source, ReportStyle { color: self.out_colour });
-        self.out.write_all(text.as_bytes()).map_err(Failure::Output)
+        self.out.write_all(text.as_bytes()).map_err(CommandFailure::Output)
     }
 
     /// Writes findings to stderr.
-    pub(crate) fn report_aside(&mut self, findings: &[Finding], source: &Source) {
+    pub(crate) fn report_aside(&mut self, findings: &[Finding], source: &SourceFile) {
         let _ = self.out.flush();
         let text = render::report(findings, source, ReportStyle { color: self.err_colour });
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    fn paint_aside(&self, style: Style, text: &str) -> String {
-        match self.err_colour && style != Style::Plain {
+    fn paint_aside(&self, style: TextStyle, text: &str) -> String {
+        match self.err_colour && style != TextStyle::Plain {
             true => self.marks.painted(style, text),
             false => printable(text).into_owned(),
         }
@@ -300,15 +311,15 @@ fn wants_colour(when: ColorWhen, terminal: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Marks, Style};
+    use super::{ColourMarks, TextStyle};
 
     #[test]
     fn only_own_colours_reach_the_terminal() {
-        let marks = Marks::new();
-        let painted = marks.painted(Style::Good, "a\u{1b}[31mb");
+        let marks = ColourMarks::new();
+        let painted = marks.painted(TextStyle::Good, "a\u{1b}[31mb");
         let line = format!("{painted} \u{1b}]0;x\u{7} \u{fdd0}0\u{fdd1}\u{9b}m");
         let expected = "\x1b[32ma\\u001b[31mb\x1b[0m \\u001b]0;x\\u0007 \\ufdd00\\ufdd1\\u009bm";
         assert_eq!(marks.resolved(&line), expected);
-        assert_ne!(Marks::new().secret, marks.secret);
+        assert_ne!(ColourMarks::new().secret, marks.secret);
     }
 }

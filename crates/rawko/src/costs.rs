@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use rawko_core::World;
-use rawko_host::{Reader, Spent};
+use rawko_host::{SnapshotReader, Spent};
 use rawko_store::InstanceRow;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::following::grouped;
-use crate::journal::{Player, What};
+use crate::journal::{EntryBody, Player};
 use rawko_view::rows::spent;
 
 /// The arbiter and everything else that is no agent.
@@ -22,7 +22,7 @@ pub(crate) struct Costs {
 
 /// Returns the usage of an instance and everything below it. A caller counts a child once it has ended, so the running
 /// ones are added, also if there are many.
-pub(crate) fn spent_until_now(reader: &Reader, row: &InstanceRow) -> Result<Spent, Failure> {
+pub(crate) fn spent_until_now(reader: &SnapshotReader, row: &InstanceRow) -> Result<Spent, CommandFailure> {
     let mut sum = spent(row);
     if row.head.status.is_over() {
         return Ok(sum);
@@ -34,7 +34,7 @@ pub(crate) fn spent_until_now(reader: &Reader, row: &InstanceRow) -> Result<Spen
 }
 
 impl Costs {
-    pub(crate) fn read(reader: &Reader, id: &str) -> Result<Costs, Failure> {
+    pub(crate) fn read(reader: &SnapshotReader, id: &str) -> Result<Costs, CommandFailure> {
         let root = reader.find(id)?;
         let mut costs = Costs::default();
         costs.add_below(reader, &root)?;
@@ -51,12 +51,12 @@ impl Costs {
         Ok(costs)
     }
 
-    fn add_below(&mut self, reader: &Reader, row: &InstanceRow) -> Result<(), Failure> {
+    fn add_below(&mut self, reader: &SnapshotReader, row: &InstanceRow) -> Result<(), CommandFailure> {
         if let Some(agent) = row.new.agent() {
             let mut player = Player::new(reader.clone(), None::<World>);
             for record in reader.store().records(row.key, 0, usize::MAX)? {
                 let entry = player.glance(&record)?;
-                let What::Answered { data, .. } = &entry.what else { continue };
+                let EntryBody::Answered { data, .. } = &entry.what else { continue };
                 let Some(model) = data.get("model").as_str().filter(|_| !data.get("usage").is_null()) else {
                     continue;
                 };

@@ -1,15 +1,17 @@
 //! Delivers an input to an instance and follows the result. Shared by `send`, `approve`, `deny`, `cancel` and `fork`.
 
 use rawko_core::Status;
-use rawko_host::{Reader, Receipt};
+use rawko_host::{Receipt, SnapshotReader};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
-use crate::following::{self, Ended, Ending, Follow, Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, Answer, NoAnswer, ProjectContext, Request, Rest, StoreArgs};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::following::{self, FollowEnd, Manner, OutputFormat, RunEnding, RunFollower, Signals};
+use crate::hosting::{
+    self, HostAccess, HostAnswer, NoAnswer, ProjectContext, Rest, SocketRequest, StoreArgs,
+};
 use crate::journal::Player;
 use crate::known;
-use crate::standing::Standing;
+use crate::standing::InstanceStanding;
 use crate::times;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -39,19 +41,19 @@ impl DeliverArgs {
 /// Delivers to an existing instance.
 pub(crate) fn deliver(
     id: &str,
-    request: Request,
+    request: SocketRequest,
     args: &DeliverArgs,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     known::instance(&reader, id)?;
     let manner = Manner::brief(args.output_format, args.verbose);
-    let is_event = matches!(request, Request::Send { .. });
+    let is_event = matches!(request, SocketRequest::Send { .. });
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let receipt = match asked(&mut access, request).await {
             Ok(receipt) => receipt,
             Err(failure) => {
@@ -61,7 +63,7 @@ pub(crate) fn deliver(
         };
         if receipt.queued {
             let text = format!("{id} is paused; the event is stored and applied on `rawko resume {id}`");
-            console.note(Style::Notice, "queued", &text);
+            console.note(TextStyle::Notice, "queued", &text);
         }
         // The text format reports it anyway.
         if is_event
@@ -70,7 +72,7 @@ pub(crate) fn deliver(
             && (args.no_wait || manner.format == OutputFormat::Json)
         {
             console.note(
-                Style::Notice,
+                TextStyle::Notice,
                 "ignored",
                 &format!("no transition of {id} accepts it in this state; see `rawko show {id}`"),
             );
@@ -78,18 +80,23 @@ pub(crate) fn deliver(
         if args.no_wait {
             warn_of_step(&reader, id, receipt.step, console)?;
             access.close(console).await;
-            return Ok(Verdict::Done);
+            return Ok(CommandVerdict::Done);
         }
-        let follow = Follow::after(seq, &access, id, &place, manner);
+        let follow = RunFollower::after(seq, &access, id, &place, manner);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
-        let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
-        let ending = Ending { standing: &standing, ended: ended.clone(), other };
+        let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
+        let ending = RunEnding { standing: &standing, ended: ended.clone(), other };
         ending.tell(manner.format, console).map(|verdict| delivered(&ended, verdict))
     })
 }
 
 /// Prints the faults of the step that handled the delivery.
-fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> Result<(), Failure> {
+fn warn_of_step(
+    reader: &SnapshotReader,
+    id: &str,
+    step: u64,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     let row = reader.find(id)?;
     let mut player = Player::new(reader.clone(), None);
     for record in reader.store().steps(row.key, step..=step, usize::MAX)? {
@@ -99,22 +106,25 @@ fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> 
 }
 
 /// Returns success if the input was delivered and the instance waits again or ended.
-fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
+fn delivered(ended: &FollowEnd, verdict: CommandVerdict) -> CommandVerdict {
     match ended {
-        Ended::Rest(Rest::Waiting | Rest::Paused | Rest::Over(Status::Done | Status::Cancelled)) => {
-            Verdict::Done
+        FollowEnd::Rest(Rest::Waiting | Rest::Paused | Rest::Over(Status::Done | Status::Cancelled)) => {
+            CommandVerdict::Done
         }
-        Ended::Rest(_) | Ended::Parked(_) | Ended::Paused(_) => verdict,
+        FollowEnd::Rest(_) | FollowEnd::Parked(_) | FollowEnd::Paused(_) => verdict,
     }
 }
 
 /// Sends a request that is answered with a receipt.
-pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Receipt, Failure> {
+pub(crate) async fn asked(
+    access: &mut HostAccess,
+    request: SocketRequest,
+) -> Result<Receipt, CommandFailure> {
     match access.ask(request).await {
-        Ok(Answer::Receipt(receipt)) => Ok(receipt),
-        Ok(_) => Err(Failure::Failed("unexpected response from the host".to_owned())),
+        Ok(HostAnswer::Receipt(receipt)) => Ok(receipt),
+        Ok(_) => Err(CommandFailure::Failed("unexpected response from the host".to_owned())),
         Err(NoAnswer::Refused(failure)) => Err(failure),
-        Err(NoAnswer::Gone) => Err(Failure::Transient(
+        Err(NoAnswer::Gone) => Err(CommandFailure::Transient(
             "the process that hosts the store exited before it answered; check with `rawko show`".to_owned(),
         )),
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use rawko_host::HostError;
 #[cfg(feature = "cli")]
-use rawko_restate::client::ClientError;
+use rawko_restate::client::RestateError;
 use rawko_store::StoreError;
 use rawko_view::ViewError;
 
@@ -16,7 +16,7 @@ use crate::console::Console;
 
 /// The outcome of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CommandVerdict {
     Done,
     /// The check did not pass: a scenario failed, a simulation ended badly. Already reported.
     Failed,
@@ -40,27 +40,27 @@ pub(crate) enum Verdict {
     Terminated,
 }
 
-impl Verdict {
+impl CommandVerdict {
     /// Returns the exit code of the command.
     pub(crate) fn code(self) -> u8 {
         match self {
-            Verdict::Done => 0,
-            Verdict::Failed => FAILED,
-            Verdict::Invalid => INVALID,
-            Verdict::Credentials => CREDENTIALS,
-            Verdict::Transient | Verdict::Undecided => TRANSIENT,
-            Verdict::Limit => LIMIT,
-            Verdict::Loop => LOOP,
-            Verdict::Waiting => WAITING,
-            Verdict::Interrupted => INTERRUPTED,
-            Verdict::Terminated => TERMINATED,
+            CommandVerdict::Done => 0,
+            CommandVerdict::Failed => FAILED,
+            CommandVerdict::Invalid => INVALID,
+            CommandVerdict::Credentials => CREDENTIALS,
+            CommandVerdict::Transient | CommandVerdict::Undecided => TRANSIENT,
+            CommandVerdict::Limit => LIMIT,
+            CommandVerdict::Loop => LOOP,
+            CommandVerdict::Waiting => WAITING,
+            CommandVerdict::Interrupted => INTERRUPTED,
+            CommandVerdict::Terminated => TERMINATED,
         }
     }
 }
 
 /// The reason that a command stopped.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// Wrong arguments, a file that cannot be read, a malformed stimulus.
     Usage(String),
     /// A chart, scenario file or settings that cannot be used.
@@ -79,20 +79,20 @@ pub(crate) enum Failure {
     Output(io::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// Returns the same failure, for a chart that is loaded once and named again.
-    pub(crate) fn again(&self) -> Failure {
+    pub(crate) fn again(&self) -> CommandFailure {
         match self {
-            Failure::Usage(message) => Failure::Usage(message.clone()),
-            Failure::Invalid(message) => Failure::Invalid(message.clone()),
-            Failure::Findings { rendered, message } => {
-                Failure::Findings { rendered: rendered.clone(), message: message.clone() }
+            CommandFailure::Usage(message) => CommandFailure::Usage(message.clone()),
+            CommandFailure::Invalid(message) => CommandFailure::Invalid(message.clone()),
+            CommandFailure::Findings { rendered, message } => {
+                CommandFailure::Findings { rendered: rendered.clone(), message: message.clone() }
             }
-            Failure::Credentials(message) => Failure::Credentials(message.clone()),
-            Failure::Failed(message) => Failure::Failed(message.clone()),
-            Failure::Transient(message) => Failure::Transient(message.clone()),
-            Failure::Interrupted => Failure::Interrupted,
-            Failure::Output(error) => Failure::Output(error.kind().into()),
+            CommandFailure::Credentials(message) => CommandFailure::Credentials(message.clone()),
+            CommandFailure::Failed(message) => CommandFailure::Failed(message.clone()),
+            CommandFailure::Transient(message) => CommandFailure::Transient(message.clone()),
+            CommandFailure::Interrupted => CommandFailure::Interrupted,
+            CommandFailure::Output(error) => CommandFailure::Output(error.kind().into()),
         }
     }
 }
@@ -110,22 +110,22 @@ const TERMINATED: u8 = 143;
 
 /// Prints the failure and returns the exit code.
 #[cfg(feature = "cli")]
-pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
+pub(crate) fn exit_code(outcome: Result<CommandVerdict, CommandFailure>, console: &mut Console) -> ExitCode {
     let (message, code) = match outcome {
         Ok(verdict) => (None, verdict.code()),
-        Err(Failure::Usage(message)) => (Some(message), USAGE),
-        Err(Failure::Invalid(message)) => (Some(message), INVALID),
-        Err(Failure::Findings { rendered, message }) => {
+        Err(CommandFailure::Usage(message)) => (Some(message), USAGE),
+        Err(CommandFailure::Invalid(message)) => (Some(message), INVALID),
+        Err(CommandFailure::Findings { rendered, message }) => {
             console.aside(&rendered);
             (Some(message), INVALID)
         }
-        Err(Failure::Credentials(message)) => (Some(message), CREDENTIALS),
-        Err(Failure::Failed(message)) => (Some(message), FAILED),
-        Err(Failure::Transient(message)) => (Some(message), TRANSIENT),
-        Err(Failure::Interrupted) => (None, INTERRUPTED),
+        Err(CommandFailure::Credentials(message)) => (Some(message), CREDENTIALS),
+        Err(CommandFailure::Failed(message)) => (Some(message), FAILED),
+        Err(CommandFailure::Transient(message)) => (Some(message), TRANSIENT),
+        Err(CommandFailure::Interrupted) => (None, INTERRUPTED),
         // The reader closed the pipe (`rawko … | head`), which is normal.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
-        Err(Failure::Output(error)) => (Some(format!("cannot write the output: {error}")), FAILED),
+        Err(CommandFailure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
+        Err(CommandFailure::Output(error)) => (Some(format!("cannot write the output: {error}")), FAILED),
     };
     if let Some(message) = message {
         console.error(&message);
@@ -133,17 +133,17 @@ pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console
     ExitCode::from(code)
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CommandFailure {
     fn from(error: StoreError) -> Self {
         if error.is_transient() {
-            Failure::Transient(error.to_string())
+            CommandFailure::Transient(error.to_string())
         } else {
-            Failure::Failed(error.to_string())
+            CommandFailure::Failed(error.to_string())
         }
     }
 }
 
-impl From<HostError> for Failure {
+impl From<HostError> for CommandFailure {
     fn from(error: HostError) -> Self {
         let message = error.to_string();
         match error {
@@ -152,36 +152,36 @@ impl From<HostError> for Failure {
             | HostError::SeveralAsked { .. }
             | HostError::NotAsked { .. }
             | HostError::NoStep { .. }
-            | HostError::BadEdit { .. } => Failure::Usage(message),
+            | HostError::BadEdit { .. } => CommandFailure::Usage(message),
             HostError::NoChart(_)
             | HostError::NoVersion { .. }
             | HostError::BadRange(_)
-            | HostError::InvalidChart(_) => Failure::Invalid(message),
+            | HostError::InvalidChart(_) => CommandFailure::Invalid(message),
             HostError::Store(error) => error.into(),
-            HostError::Busy { .. } | HostError::Closing => Failure::Transient(message),
+            HostError::Busy { .. } | HostError::Closing => CommandFailure::Transient(message),
             // The remaining errors concern the status of the instance, or are internal errors.
-            _ => Failure::Failed(message),
+            _ => CommandFailure::Failed(message),
         }
     }
 }
 
 #[cfg(feature = "cli")]
-impl From<ClientError> for Failure {
-    fn from(error: ClientError) -> Self {
+impl From<RestateError> for CommandFailure {
+    fn from(error: RestateError) -> Self {
         let message = error.to_string();
         match error {
-            ClientError::BadAddress(_) => Failure::Usage(message),
-            error if error.is_transient() => Failure::Transient(message),
-            _ => Failure::Failed(message),
+            RestateError::BadAddress(_) => CommandFailure::Usage(message),
+            error if error.is_transient() => CommandFailure::Transient(message),
+            _ => CommandFailure::Failed(message),
         }
     }
 }
 
-impl From<ViewError> for Failure {
+impl From<ViewError> for CommandFailure {
     fn from(error: ViewError) -> Self {
         match error {
             ViewError::Host(error) => error.into(),
-            other => Failure::Failed(other.to_string()),
+            other => CommandFailure::Failed(other.to_string()),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Maximum size of an input file: a chart, scenario or list of stubs is never larger, and reading on would only fill
 /// the memory.
@@ -27,30 +27,30 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Reads a file, or standard input for `-`.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let bytes = read_bytes(path).map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
         let problem = format!("`{}` is larger than {} MB", shown(path), BYTES_MAX / 1024 / 1024);
-        return Err(Failure::Invalid(problem));
+        return Err(CommandFailure::Invalid(problem));
     }
     Ok(bytes)
 }
 
 /// Reads a file as text, or standard input for `-`.
-pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<String, CommandFailure> {
     String::from_utf8(read(path)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::Invalid(format!("`{}` is not UTF-8 text (first invalid byte: {at})", shown(path)))
+        CommandFailure::Invalid(format!("`{}` is not UTF-8 text (first invalid byte: {at})", shown(path)))
     })
 }
 
-pub(crate) fn read_source(path: &Path) -> Result<Source, Failure> {
-    Ok(Source::new(shown(path), read_text(path)?))
+pub(crate) fn read_source(path: &Path) -> Result<SourceFile, CommandFailure> {
+    Ok(SourceFile::new(shown(path), read_text(path)?))
 }
 
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), CommandFailure> {
     fs::write(path, text)
-        .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+        .map_err(|error| CommandFailure::Usage(format!("cannot write `{}`: {error}", path.display())))
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -64,9 +64,9 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Converts a read error to a message.
-pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
     let name = shown(path);
-    Failure::Usage(match error.kind() {
+    CommandFailure::Usage(match error.kind() {
         io::ErrorKind::NotFound => format!("file `{name}` not found"),
         _ if path.is_dir() => format!("`{name}` is a directory, not a file"),
         _ => format!("cannot read `{name}`: {error}"),

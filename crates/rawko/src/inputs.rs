@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 
 /// Merges texts that are JSON objects or `key=value`; later ones win.
-pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
+pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, Json>, CommandFailure> {
     let mut all = Map::new();
     for text in texts {
         if text.trim_start().starts_with('{') {
@@ -22,7 +22,7 @@ pub(crate) fn object_from(option: &str, texts: &[String]) -> Result<Map<String, 
 }
 
 /// Like [`object_from`], where `key=@FILE` reads the value from a file and `@FILE` the whole object.
-pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<String, Json>, Failure> {
+pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<String, Json>, CommandFailure> {
     let mut all = Map::new();
     for text in texts {
         if let Some(file) = text.strip_prefix('@') {
@@ -37,7 +37,7 @@ pub(crate) fn object_or_files(option: &str, texts: &[String]) -> Result<Map<Stri
 }
 
 /// Parses `key=value` pairs whose values stay strings, as in an environment.
-pub(crate) fn env_from(texts: &[String]) -> Result<Map<String, Json>, Failure> {
+pub(crate) fn env_from(texts: &[String]) -> Result<Map<String, Json>, CommandFailure> {
     texts.iter().map(|text| pair("--env", text).map(|(key, value)| (key.to_owned(), value.into()))).collect()
 }
 
@@ -46,15 +46,15 @@ fn value_from(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|_| Json::String(text.to_owned()))
 }
 
-fn json_object(option: &str, text: &str) -> Result<Map<String, Json>, Failure> {
+fn json_object(option: &str, text: &str) -> Result<Map<String, Json>, CommandFailure> {
     serde_json::from_str(text)
-        .map_err(|error| Failure::Usage(format!("invalid {option}: not a JSON object: {error}")))
+        .map_err(|error| CommandFailure::Usage(format!("invalid {option}: not a JSON object: {error}")))
 }
 
-fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), CommandFailure> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key, value)),
-        _ => Err(Failure::Usage(format!("invalid {option} `{text}`: expected KEY=VALUE"))),
+        _ => Err(CommandFailure::Usage(format!("invalid {option} `{text}`: expected KEY=VALUE"))),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Finds the instance that a user names, with a helpful error if it does not exist.
 
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::{Filter, InstanceRow};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::ProjectContext;
 
 /// Maximum number of instances searched for a similar name.
@@ -12,21 +12,21 @@ const SUGGESTIONS_MAX: usize = 3;
 const CLOSE_ENOUGH: f64 = 0.85;
 
 /// Opens the store of a place, and fails if there is none.
-pub(crate) fn reader(place: &ProjectContext) -> Result<Reader, Failure> {
+pub(crate) fn reader(place: &ProjectContext) -> Result<SnapshotReader, CommandFailure> {
     place.reader()?.ok_or_else(|| {
         let message = format!("store `{}` not found", place.shown());
-        Failure::Usage(format!("{message}; start an instance with `rawko run CHART` to create it"))
+        CommandFailure::Usage(format!("{message}; start an instance with `rawko run CHART` to create it"))
     })
 }
 
 /// Returns the instance with this id, or an error that suggests a similar one.
-pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure> {
+pub(crate) fn instance(reader: &SnapshotReader, id: &str) -> Result<InstanceRow, CommandFailure> {
     if let Some(row) = reader.store().find(id)? {
         return Ok(row);
     }
     if crate::queue::find(reader, id)?.is_some() {
         let help = "run it with `rawko queue run`, or remove it with";
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "task `{id}` is queued and has not started; {help} `rawko queue remove {id}`"
         )));
     }
@@ -45,5 +45,5 @@ pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure
     } else {
         format!("did you mean {}?", near.join(" or "))
     };
-    Err(Failure::Usage(format!("instance `{id}` not found; {help}")))
+    Err(CommandFailure::Usage(format!("instance `{id}` not found; {help}")))
 }

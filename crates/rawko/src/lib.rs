@@ -35,6 +35,8 @@ mod following;
 #[cfg(feature = "cli")]
 mod hooks;
 #[cfg(feature = "cli")]
+mod host_telemetry;
+#[cfg(feature = "cli")]
 mod hosting;
 #[cfg(feature = "cli")]
 mod inputs;
@@ -84,8 +86,6 @@ mod trust;
 mod verification;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod walk;
-#[cfg(feature = "cli")]
-mod watching;
 
 #[cfg(feature = "cli")]
 use std::process::ExitCode;

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rawko_chart::render::{self, Style};
-use rawko_chart::{Finding, Registry, Severity, Source};
+use rawko_chart::render::{self, ReportStyle};
+use rawko_chart::{Finding, Registry, Severity, SourceFile};
 use rawko_core::Chart;
 use rawko_host::Edition;
 
 #[cfg(feature = "cli")]
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
-use crate::project::Project;
+use crate::project::LoadedProject;
 
 /// Ignored here: an invoke is resolved when it is reached, and only `check` knows all names.
 const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
@@ -21,7 +21,7 @@ const UNKNOWN_SERVICE: &str = "rawko::chart::unknown_service";
 #[derive(Debug)]
 pub(crate) struct Runnable {
     pub(crate) chart: Arc<Chart>,
-    source: Source,
+    source: SourceFile,
     findings: Vec<Finding>,
 }
 
@@ -37,11 +37,11 @@ impl Runnable {
 }
 
 /// Loads a chart to run or draw it.
-pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
+pub(crate) fn runnable(path: &Path) -> Result<Runnable, CommandFailure> {
     runnable_text(path, &files::read(path)?)
 }
 
-fn runnable_text(path: &Path, text: &[u8]) -> Result<Runnable, Failure> {
+fn runnable_text(path: &Path, text: &[u8]) -> Result<Runnable, CommandFailure> {
     let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), text, &Registry::default());
     let wrong = |finding: &Finding| finding.severity >= Severity::Error && finding.code != UNKNOWN_SERVICE;
     match loaded.chart {
@@ -57,8 +57,8 @@ fn runnable_text(path: &Path, text: &[u8]) -> Result<Runnable, Failure> {
 }
 
 /// Adds the charts that a project has registered under other names, so that they can be invoked.
-pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Project>) {
-    for path in project.map(Project::invocable_charts).unwrap_or_default() {
+pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&LoadedProject>) {
+    for path in project.map(LoadedProject::invocable_charts).unwrap_or_default() {
         // A broken registered chart matters only to charts that invoke it, and `check` reports it.
         let Ok(loaded) = runnable(&path) else { continue };
         let same =
@@ -71,21 +71,21 @@ pub(crate) fn add_registered(charts: &mut Vec<Arc<Chart>>, project: Option<&Proj
 
 /// The charts of a project that can be started and invoked.
 #[derive(Debug, Default)]
-pub(crate) struct Offered {
+pub(crate) struct ProjectCharts {
     pub(crate) charts: Vec<Edition>,
     /// Broken charts of the project, by id, with the reason.
-    pub(crate) broken: Vec<(String, Failure)>,
+    pub(crate) broken: Vec<(String, CommandFailure)>,
 }
 
-impl Offered {
+impl ProjectCharts {
     /// Returns the failure of the broken chart with this id.
-    pub(crate) fn broken_chart(&self, id: &str) -> Option<Failure> {
+    pub(crate) fn broken_chart(&self, id: &str) -> Option<CommandFailure> {
         self.broken.iter().find(|(known, _)| known == id).map(|(_, failure)| failure.again())
     }
 }
 
-pub(crate) fn offered(project: &Project) -> Offered {
-    let mut offered = Offered::default();
+pub(crate) fn offered(project: &LoadedProject) -> ProjectCharts {
+    let mut offered = ProjectCharts::default();
     for path in project.invocable_charts() {
         match project.content(&path).and_then(|text| runnable_text(&path, &text)) {
             Ok(loaded) => offered.charts.push(loaded.edition()),
@@ -104,9 +104,9 @@ pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
 }
 
 /// Returns the failure of a file whose findings prevent its use.
-pub(crate) fn unusable(source: &Source, findings: &[Finding]) -> Failure {
-    Failure::Findings {
-        rendered: render::report(findings, source, Style { color: false }),
+pub(crate) fn unusable(source: &SourceFile, findings: &[Finding]) -> CommandFailure {
+    CommandFailure::Findings {
+        rendered: render::report(findings, source, ReportStyle { color: false }),
         message: format!("`{}` is invalid", source.name),
     }
 }

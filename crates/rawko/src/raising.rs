@@ -4,8 +4,8 @@
 use rawko_core::Value;
 
 use crate::durations;
-use crate::failure::Failure;
-use crate::standing::Standing;
+use crate::failure::CommandFailure;
+use crate::standing::InstanceStanding;
 use crate::times;
 
 /// The raised limits.
@@ -26,50 +26,50 @@ impl LimitOverride {
 
     /// Fails unless the task ended at a limit and its chart supports continuing. Every limit that was reached has to be
     /// raised, or the task would end again at once.
-    pub(crate) fn insist(&self, standing: &Standing) -> Result<(), Failure> {
+    pub(crate) fn insist(&self, standing: &InstanceStanding) -> Result<(), CommandFailure> {
         let (id, output) = (standing.id(), standing.snapshot.output());
         let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
         if !knows || output.get("outcome").as_str() != Some("limit_reached") {
             let message = format!("{id} did not stop at a limit, so there is none to raise");
-            return Err(Failure::Usage(format!("{message}; continue with `rawko resume {id}`")));
+            return Err(CommandFailure::Usage(format!("{message}; continue with `rawko resume {id}`")));
         }
         self.insist_on_iterations(standing)?;
         self.insist_on_budget(standing)?;
         self.insist_on_time(standing)
     }
 
-    fn insist_on_iterations(&self, standing: &Standing) -> Result<(), Failure> {
+    fn insist_on_iterations(&self, standing: &InstanceStanding) -> Result<(), CommandFailure> {
         let context = standing.snapshot.context_map(&standing.chart);
         let begun = standing.snapshot.output().get("iterations").as_i64().unwrap_or(0);
         let most = self.iterations.map_or_else(|| context.get("maxIterations").as_i64(), |n| Some(n.into()));
         if most.is_some_and(|most| most <= begun) {
             let message = format!("has used {begun} iterations; pass a larger --max-iterations");
-            return Err(Failure::Usage(format!("{} {message}", standing.id())));
+            return Err(CommandFailure::Usage(format!("{} {message}", standing.id())));
         }
         Ok(())
     }
 
-    fn insist_on_budget(&self, standing: &Standing) -> Result<(), Failure> {
+    fn insist_on_budget(&self, standing: &InstanceStanding) -> Result<(), CommandFailure> {
         let spent = standing.spent().cost_usd;
         let most = self.budget_usd.or_else(|| budget_usd(standing));
         if most.is_some_and(|most| most <= spent) {
             let message = format!("has spent ${spent:.4}; pass a larger --max-budget-usd");
-            return Err(Failure::Usage(format!("{} {message}", standing.id())));
+            return Err(CommandFailure::Usage(format!("{} {message}", standing.id())));
         }
         Ok(())
     }
 
-    fn insist_on_time(&self, standing: &Standing) -> Result<(), Failure> {
+    fn insist_on_time(&self, standing: &InstanceStanding) -> Result<(), CommandFailure> {
         let is_out_of_time = is_out_of_time(standing.snapshot.output());
         match (is_out_of_time, self.more_ms) {
             (true, Some(_)) | (false, None) => Ok(()),
             (true, None) => {
                 let message = "has timed out; pass --timeout with the additional time";
-                Err(Failure::Usage(format!("{} {message}", standing.id())))
+                Err(CommandFailure::Usage(format!("{} {message}", standing.id())))
             }
             (false, Some(_)) => {
                 let message = "has not timed out; remove --timeout";
-                Err(Failure::Usage(format!("{} {message}", standing.id())))
+                Err(CommandFailure::Usage(format!("{} {message}", standing.id())))
             }
         }
     }
@@ -97,7 +97,7 @@ impl LimitOverride {
 }
 
 /// Returns the option that continues a task that ended at a limit: twice the reached value, or 30 minutes more.
-pub(crate) fn advice(standing: &Standing) -> Option<String> {
+pub(crate) fn advice(standing: &InstanceStanding) -> Option<String> {
     let (output, spent) = (standing.snapshot.output(), standing.spent().cost_usd);
     if is_out_of_time(output) {
         return Some("--timeout 30m".to_owned());
@@ -115,7 +115,7 @@ fn is_out_of_time(output: &Value) -> bool {
 }
 
 /// Returns the budget of the task, if it has one.
-fn budget_usd(standing: &Standing) -> Option<f64> {
+fn budget_usd(standing: &InstanceStanding) -> Option<f64> {
     let policy: Value = serde_json::from_str(&standing.row.new.policy).ok()?;
     policy.get("budget").get("cost_usd").as_f64()
 }

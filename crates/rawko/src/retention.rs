@@ -1,10 +1,10 @@
 //! The section `retention` of the settings: how long ended instances are kept.
 
-use rawko_chart::{Document, Finding};
+use rawko_chart::{Finding, SpannedValue};
 use rawko_host::{Settings, SettingsReader};
 use rawko_store::Outcome;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const KEYS: [&str; 4] = ["age", "files", "outcomes", "size"];
 /// Checkpoints and worktrees of ended tasks are kept for this time.
@@ -21,10 +21,10 @@ pub(crate) struct RetentionSettings {
 
 impl RetentionSettings {
     /// Reads the section; the project's file takes precedence over the user's, key by key.
-    pub(crate) fn read(settings: &Settings) -> Result<RetentionSettings, Failure> {
+    pub(crate) fn read(settings: &Settings) -> Result<RetentionSettings, CommandFailure> {
         let (all, problems) = RetentionSettings::look(settings);
         match problems.first() {
-            Some((file, finding)) => Err(Failure::Invalid(format!("{file}: {}", finding.message))),
+            Some((file, finding)) => Err(CommandFailure::Invalid(format!("{file}: {}", finding.message))),
             None => Ok(all),
         }
     }
@@ -54,7 +54,7 @@ impl RetentionSettings {
         self.files_ms.unwrap_or(FILES_MS)
     }
 
-    fn of(reader: &mut SettingsReader<'_>, at: &Document) -> RetentionSettings {
+    fn of(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> RetentionSettings {
         let mut own = RetentionSettings::default();
         for entry in reader.record(at, "`retention`", &KEYS) {
             match entry.key.as_str() {
@@ -72,7 +72,7 @@ impl RetentionSettings {
     }
 }
 
-fn outcomes(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Outcome> {
+fn outcomes(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Vec<Outcome> {
     let mut found = Vec::new();
     for (word, span) in reader.texts(at, "`outcomes` of `retention`") {
         match Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == word) {

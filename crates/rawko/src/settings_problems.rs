@@ -4,21 +4,26 @@
 use std::path::Path;
 
 use rawko_chart::codes::settings::INVALID_VALUE;
-use rawko_chart::{Finding, Registry, Source};
+use rawko_chart::{Finding, Registry, SourceFile};
 use rawko_host::Settings;
 use rawko_server::TurnSettings;
 use rawko_triggers::Triggers;
 
+use crate::host_telemetry;
 use crate::retention::RetentionSettings;
-use crate::watching;
 
-type Problems = Vec<(Source, Vec<Finding>)>;
+type SettingsProblems = Vec<(SourceFile, Vec<Finding>)>;
 
 /// Returns all problems by file. `read` are those found while the files were read, `agents` those of everything agents
 /// need.
-pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems, agents: &Problems) -> Problems {
-    let mut all: Problems = Vec::new();
-    let mut add = |source: Source, findings: Vec<Finding>| match all
+pub(crate) fn all(
+    root: &Path,
+    settings: &Settings,
+    read: &SettingsProblems,
+    agents: &SettingsProblems,
+) -> SettingsProblems {
+    let mut all: SettingsProblems = Vec::new();
+    let mut add = |source: SourceFile, findings: Vec<Finding>| match all
         .iter_mut()
         .find(|(known, _)| known.name == source.name)
     {
@@ -38,7 +43,8 @@ pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems, agents: &Pr
     {
         add(settings.source(&file), findings);
     }
-    for (file, finding) in watching::problems(settings).into_iter().chain(RetentionSettings::look(settings).1)
+    for (file, finding) in
+        host_telemetry::problems(settings).into_iter().chain(RetentionSettings::look(settings).1)
     {
         add(settings.source(&file), vec![finding]);
     }
@@ -62,8 +68,8 @@ fn of_server(_settings: &Settings, _root: &Path) -> Vec<(String, Vec<Finding>)> 
 }
 
 /// Returns findings about charts that triggers start and that no file publishes.
-pub(crate) fn unknown_charts(settings: &Settings, known: &Registry) -> Problems {
-    let mut problems: Problems = Vec::new();
+pub(crate) fn unknown_charts(settings: &Settings, known: &Registry) -> SettingsProblems {
+    let mut problems: SettingsProblems = Vec::new();
     for (file, chart, span) in Triggers::read(settings).charts {
         let id = chart.split('@').next().unwrap_or_default();
         if known.charts().any(|known| known == id)

@@ -15,14 +15,14 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Editor, Helper};
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::doctor::models::try_model;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting;
-use crate::templates::Settings;
+use crate::templates::SettingsTemplate;
 
 /// A provider's variable, and the key that was typed for it.
-pub(crate) struct Key {
+pub(crate) struct ProviderKey {
     pub(crate) variable: &'static str,
     value: String,
 }
@@ -33,8 +33,8 @@ pub(crate) fn is_attended() -> bool {
 }
 
 /// Asks for a provider and a key. `None`: the person skipped it.
-pub(crate) fn ask(console: &mut Console) -> Result<Option<Key>, Failure> {
-    let choices = Settings::providers();
+pub(crate) fn ask(console: &mut Console) -> Result<Option<ProviderKey>, CommandFailure> {
+    let choices = SettingsTemplate::providers();
     console.line("Which provider should agents use? Its API key stays on this machine.")?;
     for (number, (variable, model)) in choices.iter().enumerate() {
         console.line(&format!("  {}  {:<42} {variable}", number + 1, model))?;
@@ -51,11 +51,15 @@ pub(crate) fn ask(console: &mut Console) -> Result<Option<Key>, Failure> {
     };
     editor.set_helper(Some(Mask));
     let value = answer(&mut editor, &format!("{chosen}: "))?;
-    Ok(value.map(|value| Key { variable: chosen, value: value.trim().to_owned() }))
+    Ok(value.map(|value| ProviderKey { variable: chosen, value: value.trim().to_owned() }))
 }
 
 /// Asks the default model of a project one small question, with a key that was typed or is set, and prints the result.
-pub(crate) fn try_out(dir: &Path, key: Option<&Key>, console: &mut Console) -> Result<(), Failure> {
+pub(crate) fn try_out(
+    dir: &Path,
+    key: Option<&ProviderKey>,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     let mut all = Environment::of_process().all();
     all.extend(key.map(|key| (key.variable.to_owned(), key.value.clone())));
     let environment: Environment = all.into_iter().collect();
@@ -64,29 +68,29 @@ pub(crate) fn try_out(dir: &Path, key: Option<&Key>, console: &mut Console) -> R
     let model = providers.default_model().unwrap_or_default().to_owned();
     let tried = hosting::block_on(async { Ok(try_model(&providers, "default").await) })?;
     match tried {
-        Ok(_) => console.note(Style::Good, "ok", &format!("{model} answers")),
-        Err(why) => console.note(Style::Bad, "warning", &format!("{model}: {why}")),
+        Ok(_) => console.note(TextStyle::Good, "ok", &format!("{model} answers")),
+        Err(why) => console.note(TextStyle::Bad, "warning", &format!("{model}: {why}")),
     }
     if let Some(key) = key {
         let text = format!("rawko stores no key; set it in your shell: export {}=…", key.variable);
-        console.note(Style::Notice, "note", &text);
+        console.note(TextStyle::Notice, "note", &text);
     }
     Ok(())
 }
 
-fn editor() -> Result<Editor<Mask, MemHistory>, Failure> {
+fn editor() -> Result<Editor<Mask, MemHistory>, CommandFailure> {
     let config = Config::builder().build();
     Editor::with_history(config, MemHistory::new())
-        .map_err(|error| Failure::Failed(format!("cannot use the terminal: {error}")))
+        .map_err(|error| CommandFailure::Failed(format!("cannot use the terminal: {error}")))
 }
 
 /// Reads a line; `None` if it is empty or the person leaves.
-fn answer(editor: &mut Editor<Mask, MemHistory>, prompt: &str) -> Result<Option<String>, Failure> {
+fn answer(editor: &mut Editor<Mask, MemHistory>, prompt: &str) -> Result<Option<String>, CommandFailure> {
     match editor.readline(prompt) {
         Ok(line) => Ok(Some(line).filter(|line| !line.trim().is_empty())),
         Err(ReadlineError::Eof) => Ok(None),
-        Err(ReadlineError::Interrupted) => Err(Failure::Interrupted),
-        Err(error) => Err(Failure::Failed(format!("cannot read from the terminal: {error}"))),
+        Err(ReadlineError::Interrupted) => Err(CommandFailure::Interrupted),
+        Err(error) => Err(CommandFailure::Failed(format!("cannot read from the terminal: {error}"))),
     }
 }
 

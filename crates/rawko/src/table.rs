@@ -2,12 +2,12 @@
 
 use rawko_chart::printable;
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::live_area::{fitted, width};
 
 /// Rows under a heading.
-pub(crate) struct Table {
+pub(crate) struct ConsoleTable {
     heading: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
 }
@@ -16,22 +16,22 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,
-    style: Style,
+    style: TextStyle,
 }
 
 impl Cell {
     pub(crate) fn new(text: impl Into<String>) -> Cell {
-        Cell::painted(text, Style::Plain)
+        Cell::painted(text, TextStyle::Plain)
     }
 
-    pub(crate) fn painted(text: impl Into<String>, style: Style) -> Cell {
+    pub(crate) fn painted(text: impl Into<String>, style: TextStyle) -> Cell {
         Cell { text: printable(&text.into()).replace('\n', " "), style }
     }
 }
 
-impl Table {
-    pub(crate) fn new(heading: &[&'static str]) -> Table {
-        Table { heading: heading.to_vec(), rows: Vec::new() }
+impl ConsoleTable {
+    pub(crate) fn new(heading: &[&'static str]) -> ConsoleTable {
+        ConsoleTable { heading: heading.to_vec(), rows: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, row: Vec<Cell>) {
@@ -39,7 +39,7 @@ impl Table {
     }
 
     /// Cuts a column so that the rows fit, and drops columns from the end if that is not enough.
-    pub(crate) fn fitted_to(mut self, columns: usize, flexible: usize) -> Table {
+    pub(crate) fn fitted_to(mut self, columns: usize, flexible: usize) -> ConsoleTable {
         const FLEXIBLE_MIN: usize = 8;
         loop {
             let widths = self.widths();
@@ -75,13 +75,14 @@ impl Table {
         self.rows.is_empty()
     }
 
-    pub(crate) fn print(&self, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn print(&self, console: &mut Console) -> Result<(), CommandFailure> {
         self.lines(console).iter().try_for_each(|line| console.line(line))
     }
 
     /// Returns the heading and the rows as lines.
     pub(crate) fn lines(&self, console: &Console) -> Vec<String> {
-        let heading: Vec<Cell> = self.heading.iter().map(|text| Cell::painted(*text, Style::Dim)).collect();
+        let heading: Vec<Cell> =
+            self.heading.iter().map(|text| Cell::painted(*text, TextStyle::Dim)).collect();
         let widths = self.widths();
         let rows = std::iter::once(&heading).chain(&self.rows);
         rows.map(|row| line(row, &widths, console).trim_end().to_owned()).collect()

@@ -1,14 +1,14 @@
 //! A task request, and the input of the orchestrator's chart for it. Shared by `rawko task` and the server, so that
 //! both reject the same requests with the same messages.
 
-use rawko_agents::agent::Kind;
+use rawko_agents::agent::AgentKind;
 use rawko_agents::work::{ATTACHMENTS_BYTES_MAX, AgentServices};
 use rawko_core::{Map, ServiceClass, Value, duration};
-use rawko_host::{Decision, Edition, Gate, Question, Settings};
-use rawko_model::Part;
+use rawko_host::{Edition, Gate, GateDecision, GateQuestion, Settings};
+use rawko_model::MessagePart;
 use rawko_model::provider::{ErrorCode, ProviderProblem};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The chart that runs tasks.
 pub(crate) const ORCHESTRATOR: &str = "rawko";
@@ -47,16 +47,20 @@ pub(crate) struct TaskRequest {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     /// Images for the agents.
-    pub(crate) attachments: Vec<Part>,
+    pub(crate) attachments: Vec<MessagePart>,
     /// A person is there to be asked before a task without progress ends.
     pub(crate) ask_people: bool,
 }
 
 impl TaskRequest {
     /// Returns the input of the chart: the settings, overridden by the request.
-    pub(crate) fn input(&self, agent_services: &AgentServices, chart: &Edition) -> Result<Value, Failure> {
+    pub(crate) fn input(
+        &self,
+        agent_services: &AgentServices,
+        chart: &Edition,
+    ) -> Result<Value, CommandFailure> {
         if self.task.trim().is_empty() {
-            return Err(Failure::Usage("the task is empty; describe what to do".to_owned()));
+            return Err(CommandFailure::Usage("the task is empty; describe what to do".to_owned()));
         }
         self.insist_on_keys(chart)?;
         let mut input =
@@ -100,19 +104,21 @@ impl TaskRequest {
             Some(model) => {
                 if let Some(provider) = &self.provider {
                     // A bare name would be read as a model, so the provider is passed with a model.
-                    insist_on_model(agent_services, &format!("{provider}/any"), Failure::Usage)?;
+                    insist_on_model(agent_services, &format!("{provider}/any"), CommandFailure::Usage)?;
                 }
-                insist_on_model(agent_services, model, Failure::Usage)?;
+                insist_on_model(agent_services, model, CommandFailure::Usage)?;
                 put("providerName", Value::str(model));
             }
-            None if needs_default(agent_services) => insist_on_model(agent_services, "", Failure::Invalid)?,
+            None if needs_default(agent_services) => {
+                insist_on_model(agent_services, "", CommandFailure::Invalid)?
+            }
             None => {}
         }
         Ok(Value::Map(input.into()))
     }
 
     /// Fails if an option sets a key that the chart does not declare, because the option would have no effect.
-    fn insist_on_keys(&self, chart: &Edition) -> Result<(), Failure> {
+    fn insist_on_keys(&self, chart: &Edition) -> Result<(), CommandFailure> {
         let declared = chart.chart.context_names();
         let wanted = [
             ("--agent", "forcedAgent", self.agent.is_some()),
@@ -126,7 +132,7 @@ impl TaskRequest {
             *is_wanted && !declared.iter().any(|name| &**name == *key)
         };
         match wanted.into_iter().find(lost) {
-            Some((option, key, _)) => Err(Failure::Usage(format!(
+            Some((option, key, _)) => Err(CommandFailure::Usage(format!(
                 "chart `{}` does not support `{option}`: its context has no key `{key}`",
                 chart.chart.id()
             ))),
@@ -136,12 +142,12 @@ impl TaskRequest {
 }
 
 /// Returns images as input of a chart, within the limit of one task.
-fn attachments(parts: &[Part]) -> Result<Value, Failure> {
+fn attachments(parts: &[MessagePart]) -> Result<Value, CommandFailure> {
     let json = serde_json::to_value(parts).unwrap_or_default();
     let bytes = json.to_string().len();
     if bytes > ATTACHMENTS_BYTES_MAX {
         let most = ATTACHMENTS_BYTES_MAX / (1024 * 1024);
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "the images have {bytes} bytes as Base64; at most {most} MiB are accepted"
         )));
     }
@@ -152,12 +158,12 @@ fn attachments(parts: &[Part]) -> Result<Value, Failure> {
 pub(crate) fn insist_on_prices(
     agent_services: &AgentServices,
     task_request: &TaskRequest,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let chosen = task_request.model.clone().unwrap_or_default();
     let profiles = agent_services.profiles();
     let agents = profiles.iter().filter_map(|profile| agent_services.agents.get(&profile.name));
     let own = agents
-        .filter(|agent| matches!(agent.kind, Kind::Llm))
+        .filter(|agent| matches!(agent.kind, AgentKind::Llm))
         .map(|agent| agent.model.as_ref().map_or_else(|| chosen.clone(), ToString::to_string));
     let arbiter = agent_services.arbiter.model.clone().unwrap_or_default();
     for model in own.chain([arbiter]) {
@@ -169,7 +175,7 @@ pub(crate) fn insist_on_prices(
             "" => agent_services.providers.default_model().unwrap_or_default(),
             model => model,
         };
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "cannot keep a budget in dollars: the price of `{shown}` is unknown; write `providers: {{prices: \
              {{{shown}: {{input: 3, output: 15}}}}}}` (USD per million tokens) into .rawko/config.yaml, or drop \
              --max-budget-usd"
@@ -183,7 +189,7 @@ pub(crate) fn insist_on_managed(
     settings: &Settings,
     iterations: Option<u32>,
     timeout_ms: Option<i64>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for section in settings.sections("task").filter(|section| settings.is_managed(section)) {
         let json = section.document.to_json();
         let most = json.get("max_iterations").and_then(serde_json::Value::as_i64);
@@ -198,17 +204,20 @@ pub(crate) fn insist_on_managed(
         } else {
             continue;
         };
-        return Err(Failure::Usage(format!("{option} exceeds the limit of `task` in {}", section.file)));
+        return Err(CommandFailure::Usage(format!(
+            "{option} exceeds the limit of `task` in {}",
+            section.file
+        )));
     }
     Ok(())
 }
 
 /// Fails if the project allows no agents: every call would be denied, one at a time.
-pub(crate) fn insist_on_gate(gate: &Gate, chart: &Edition) -> Result<(), Failure> {
+pub(crate) fn insist_on_gate(gate: &Gate, chart: &Edition) -> Result<(), CommandFailure> {
     if !is_own(chart.chart.id()) {
         return Ok(());
     }
-    let question = Question {
+    let question = GateQuestion {
         name: &ServiceClass::Arbiter.named("select"),
         instance: "",
         chart: chart.chart.id(),
@@ -218,20 +227,20 @@ pub(crate) fn insist_on_gate(gate: &Gate, chart: &Edition) -> Result<(), Failure
         now_ms: crate::times::now_ms(),
     };
     match gate.decide(&question) {
-        Decision::Allowed { .. } => Ok(()),
-        Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
+        GateDecision::Allowed { .. } => Ok(()),
+        GateDecision::Refused { rule, .. } => Err(CommandFailure::Invalid(format!(
             "this project is not set up for agents; run `rawko init`\nif it has settings: {rule}; write \
              `governance: {{allow: ['agent:*']}}` to allow them"
         ))),
     }
 }
 
-fn insist_on_agent(agent_services: &AgentServices, name: &str) -> Result<(), Failure> {
+fn insist_on_agent(agent_services: &AgentServices, name: &str) -> Result<(), CommandFailure> {
     if agent_services.agents.get(name).is_some() {
         return Ok(());
     }
     let names: Vec<&str> = agent_services.agents.all().iter().map(|agent| agent.name.as_str()).collect();
-    Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))))
+    Err(CommandFailure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))))
 }
 
 /// Returns true if a selectable agent has no model of its own.
@@ -239,18 +248,18 @@ fn needs_default(agent_services: &AgentServices) -> bool {
     let offered = agent_services.profiles();
     let agents = offered.iter().filter_map(|profile| agent_services.agents.get(&profile.name));
     agents.into_iter().any(|agent| match agent.kind {
-        Kind::Llm | Kind::Scripted => agent.model.is_none(),
-        Kind::Process | Kind::Acp | Kind::Human | Kind::Chart => false,
+        AgentKind::Llm | AgentKind::Scripted => agent.model.is_none(),
+        AgentKind::Process | AgentKind::Acp | AgentKind::Human | AgentKind::Chart => false,
     })
 }
 
 fn insist_on_model(
     agent_services: &AgentServices,
     model: &str,
-    wrong: fn(String) -> Failure,
-) -> Result<(), Failure> {
+    wrong: fn(String) -> CommandFailure,
+) -> Result<(), CommandFailure> {
     let told = |problem: ProviderProblem| match problem.code() {
-        ErrorCode::AuthenticationFailed => Failure::Credentials(problem.to_string()),
+        ErrorCode::AuthenticationFailed => CommandFailure::Credentials(problem.to_string()),
         _ => wrong(problem.to_string()),
     };
     agent_services.providers.find(model).map(drop).map_err(told)

@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 
 use rawko_chart::{Finding, Registry, Severity, codes};
 use rawko_core::{Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use rawko_verify::{Counterexample, Model};
 
 use crate::console;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use crate::loading;
-use crate::project::Project;
+use crate::project::LoadedProject;
 
 /// Returns the charts that are named, with those of each project.
-pub(crate) fn charts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn charts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CommandFailure> {
     let mut charts = Vec::new();
     for path in paths {
         match path.is_dir() {
-            true => charts.extend(Project::at(path)?.charts),
+            true => charts.extend(LoadedProject::at(path)?.charts),
             false => charts.push(path.clone()),
         }
     }
     if charts.is_empty() {
         let places: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(Failure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
+        return Err(CommandFailure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
     }
     Ok(charts)
 }
 
 /// The progress of an exploration: its end, and a line on the terminal while it lasts.
-pub(crate) struct Progress {
+pub(crate) struct VerifyProgress {
     chart: String,
     began: Instant,
     time: Duration,
@@ -44,7 +44,7 @@ pub(crate) struct Progress {
 /// The time between two lines of progress. A short exploration shows none.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
-impl Progress {
+impl VerifyProgress {
     pub(crate) fn new(chart: &str, time: Duration) -> Self {
         Self { chart: chart.to_owned(), began: Instant::now(), time, shown: Cell::new(None) }
     }
@@ -72,14 +72,14 @@ impl Progress {
 }
 
 /// Returns the chart, then those that it may invoke, and the agents of its project.
-pub(crate) fn models(path: &Path, with: &[PathBuf]) -> Result<(Vec<Model>, World), Failure> {
-    let project = Project::around(path)?;
-    let known = project.as_ref().map(Project::known).unwrap_or_default();
+pub(crate) fn models(path: &Path, with: &[PathBuf]) -> Result<(Vec<Model>, World), CommandFailure> {
+    let project = LoadedProject::around(path)?;
+    let known = project.as_ref().map(LoadedProject::known).unwrap_or_default();
     let mut models = vec![load(path, &known)?];
     for path in with {
         models.push(load(path, &known)?);
     }
-    for path in project.as_ref().map(Project::invocable_charts).unwrap_or_default() {
+    for path in project.as_ref().map(LoadedProject::invocable_charts).unwrap_or_default() {
         // A broken registered chart matters only to charts that invoke it, and `check` reports it.
         let Ok(other) = load(&path, &known) else { continue };
         let is_same = |known: &Model| {
@@ -93,7 +93,7 @@ pub(crate) fn models(path: &Path, with: &[PathBuf]) -> Result<(Vec<Model>, World
     Ok((models, World { env: Value::Map(std::sync::Arc::default()), agents }))
 }
 
-fn load(path: &Path, known: &Registry) -> Result<Model, Failure> {
+fn load(path: &Path, known: &Registry) -> Result<Model, CommandFailure> {
     let source = rawko_chart::source_from_bytes(&files::shown(path), &files::read(path)?)
         .map_err(|unread| loading::unusable(&unread.0, std::slice::from_ref(&unread.1)))?;
     let (model, findings) = Model::load(&source, known);
@@ -105,14 +105,20 @@ fn load(path: &Path, known: &Registry) -> Result<Model, Failure> {
 }
 
 /// Replays a trace in the simulation; the first line is the start.
-pub(crate) fn replay(models: &[Model], world: &World, trace: &Counterexample) -> Result<Vec<Line>, Failure> {
+pub(crate) fn replay(
+    models: &[Model],
+    world: &World,
+    trace: &Counterexample,
+) -> Result<Vec<ReportLine>, CommandFailure> {
     let mut charts = models.iter().map(|model| std::sync::Arc::clone(&model.chart));
     let Some(chart) = charts.next() else { return Ok(Vec::new()) };
-    let stubs = Stubs::from_value(&trace.services).map_err(|error| Failure::Failed(error.to_string()))?;
+    let stubs =
+        Stubs::from_value(&trace.services).map_err(|error| CommandFailure::Failed(error.to_string()))?;
     let mut simulation = Simulation::new(chart, charts.collect(), stubs, world.clone(), trace.input.clone());
     let mut lines = vec![simulation.start()];
     for event in &trace.events {
-        let stimulus = Stimulus::from_value(event).map_err(|error| Failure::Failed(error.to_string()))?;
+        let stimulus =
+            Stimulus::from_value(event).map_err(|error| CommandFailure::Failed(error.to_string()))?;
         lines.push(simulation.apply(&stimulus));
     }
     Ok(lines)
@@ -158,7 +164,7 @@ pub(crate) fn save(
     chart: &Path,
     with: &[PathBuf],
     scenarios: Vec<Value>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let is_beside = path.parent() == chart.parent();
     let name = chart.file_name().filter(|_| is_beside).map(PathBuf::from);
     let chart = name.or_else(|| chart.canonicalize().ok()).unwrap_or_else(|| chart.to_owned());
@@ -172,6 +178,7 @@ pub(crate) fn save(
         ("scenarios", Value::list(scenarios)),
     ]);
     // JSON is YAML.
-    let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::Failed(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&document).map_err(|error| CommandFailure::Failed(error.to_string()))?;
     files::write_text(path, &format!("{text}\n"))
 }

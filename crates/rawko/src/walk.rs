@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use rawko_testing::find;
 pub(crate) use rawko_testing::find::is_scenario;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Returns all files below `dir` whose name `wanted` accepts, sorted by path.
-pub(crate) fn files_below(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    find::files_below(dir, wanted)
-        .map_err(|error| Failure::Usage(format!("cannot read the directory `{}`: {error}", dir.display())))
+pub(crate) fn files_below(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>, CommandFailure> {
+    find::files_below(dir, wanted).map_err(|error| {
+        CommandFailure::Usage(format!("cannot read the directory `{}`: {error}", dir.display()))
+    })
 }
 
 /// Returns true for names with the extension of a supported text format.

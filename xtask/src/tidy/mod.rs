@@ -4,6 +4,7 @@ mod documents;
 mod layers;
 mod licences;
 mod sources;
+mod types;
 mod words;
 
 use std::fs;

@@ -2,10 +2,10 @@
 //! get more than its file allows. Separate from our own keys, which have other names for most of these.
 
 use rawko_chart::codes::agents::{NOT_ENFORCED, UNSUPPORTED_KEY};
-use rawko_chart::{Document, DocumentData, DocumentEntry};
+use rawko_chart::{DocumentData, DocumentEntry, SpannedValue};
 
 use super::fields::{Fields, Reader};
-use super::file::{Kind, Level, Limits};
+use super::file::{AgentKind, AgentLimits, Level};
 use super::tools::ToolRules;
 use rawko_model::provider::{EffortLevel, ReasoningEffort, read_effort};
 use rawko_tools::builtin_names;
@@ -27,14 +27,16 @@ pub(super) const KEYS: [&str; 9] = [
 const WRITING: [&str; 3] = ["Write", "Edit", "mcp__*"];
 
 /// Reads `isolation`: `worktree`, or `none`. Any other value may be a limit that rawko does not know.
-pub(super) fn isolation(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind) -> bool {
+pub(super) fn isolation(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: AgentKind) -> bool {
     let Some(entry) = fields.entry("isolation") else { return false };
     let text = entry.value.text().map(str::trim);
     if text == Some("none") || is_empty(&entry.value) {
         return false;
     }
     let (message, help) = match (text, kind) {
-        (Some("worktree"), Kind::Llm | Kind::Process | Kind::Acp | Kind::Scripted) => return true,
+        (Some("worktree"), AgentKind::Llm | AgentKind::Process | AgentKind::Acp | AgentKind::Scripted) => {
+            return true;
+        }
         (Some("worktree"), _) => (
             format!("an agent of kind `{}` cannot be isolated", kind.as_str()),
             "isolate the agents that it runs",
@@ -54,7 +56,7 @@ pub(super) fn apply(
     fields: &Fields<'_>,
     level: Level,
     rules: &mut ToolRules,
-    limits: &mut Limits,
+    limits: &mut AgentLimits,
 ) {
     if let Some(entry) = fields.entry("permissionMode") {
         permission_mode(reader, entry, level, rules);
@@ -141,7 +143,7 @@ fn servers(reader: &mut Reader<'_>, entry: &DocumentEntry, rules: &mut ToolRules
     let names: Option<Vec<&str>> = match &entry.value.data {
         DocumentData::Null => Some(Vec::new()),
         DocumentData::Str(text) => Some(text.split(',').map(str::trim).filter(|it| !it.is_empty()).collect()),
-        DocumentData::List(items) => items.iter().map(Document::text).collect(),
+        DocumentData::List(items) => items.iter().map(SpannedValue::text).collect(),
         DocumentData::Bool(_) | DocumentData::Int(_) | DocumentData::Float(_) | DocumentData::Map(_) => None,
     };
     let Some(names) = names else {
@@ -189,7 +191,7 @@ fn whole(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Option<u64> {
 }
 
 /// Returns true for a value that asks for nothing.
-fn is_empty(at: &Document) -> bool {
+fn is_empty(at: &SpannedValue) -> bool {
     match &at.data {
         DocumentData::Null | DocumentData::Bool(false) => true,
         DocumentData::Str(text) => text.trim().is_empty() || matches!(text.trim(), "[]" | "{}" | "false"),

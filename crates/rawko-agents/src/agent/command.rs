@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use rawko_chart::codes::agents::{CONFLICTING_KEYS, MISSING_KEY};
-use rawko_chart::{Document, DocumentData, Span};
+use rawko_chart::{DocumentData, Span, SpannedValue};
 
 use super::fields::Fields;
-use super::file::{AgentCommand, Kind};
-use super::read::One;
+use super::file::{AgentCommand, AgentKind};
+use super::read::AgentFileReader;
 
-impl One<'_, '_, '_> {
-    pub(super) fn command(&mut self, fields: &Fields<'_>, kind: Kind) -> Option<AgentCommand> {
+impl AgentFileReader<'_, '_, '_> {
+    pub(super) fn command(&mut self, fields: &Fields<'_>, kind: AgentKind) -> Option<AgentCommand> {
         let given = ["command", "args", "env", "cwd"].into_iter().filter_map(|key| fields.entry(key));
         if !kind.has_command() {
             for entry in given {
@@ -33,7 +33,7 @@ impl One<'_, '_, '_> {
     }
 
     /// Reads a program alone, or a list with its arguments.
-    fn command_words(&mut self, fields: &Fields<'_>, kind: Kind) -> Option<Vec<String>> {
+    fn command_words(&mut self, fields: &Fields<'_>, kind: AgentKind) -> Option<Vec<String>> {
         let Some(entry) = fields.entry("command") else {
             let place = fields.get("kind").map_or(Span::new(0, 0), |at| at.span);
             let message = format!("an agent of kind `{}` needs a command", kind.as_str());
@@ -87,7 +87,7 @@ impl One<'_, '_, '_> {
     }
 
     /// Reads a path within the project.
-    pub(super) fn inside(&mut self, at: &Document, what: &str) -> Option<PathBuf> {
+    pub(super) fn inside(&mut self, at: &SpannedValue, what: &str) -> Option<PathBuf> {
         let path = Path::new(self.reader.text(at, what)?);
         let is_inside =
             path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

@@ -3,7 +3,7 @@
 
 use super::claude;
 use rawko_chart::codes::agents::{ALL, CONFLICTING_KEYS, UNKNOWN_KEY};
-use rawko_chart::{Document, DocumentEntry, Finding, nearest};
+use rawko_chart::{DocumentEntry, Finding, SpannedValue, nearest};
 pub(super) use rawko_host::SettingsReader as Reader;
 
 /// Keys that describe a file and limit nothing.
@@ -17,12 +17,12 @@ pub(super) struct Fields<'d>(Vec<(String, &'d DocumentEntry)>);
 
 impl<'d> Fields<'d> {
     /// Reads the keys. Unknown ones are reported and dropped.
-    pub(super) fn read(reader: &mut Reader<'_>, at: &'d Document, what: &str, keys: &[&str]) -> Self {
+    pub(super) fn read(reader: &mut Reader<'_>, at: &'d SpannedValue, what: &str, keys: &[&str]) -> Self {
         Self::taken(reader, at, what, |key| keys.contains(&key), keys)
     }
 
     /// Reads the keys of an agent. An unknown one is an error, also in Claude's files: it may be a limit.
-    pub(super) fn of_agent(reader: &mut Reader<'_>, at: &'d Document, keys: &[&str]) -> Self {
+    pub(super) fn of_agent(reader: &mut Reader<'_>, at: &'d SpannedValue, keys: &[&str]) -> Self {
         let is_known =
             |key: &str| keys.contains(&key) || claude::KEYS.contains(&key) || HARMLESS.contains(&key);
         Self::taken(reader, at, "an agent", is_known, &[keys, &claude::KEYS].concat())
@@ -30,7 +30,7 @@ impl<'d> Fields<'d> {
 
     fn taken(
         reader: &mut Reader<'_>,
-        at: &'d Document,
+        at: &'d SpannedValue,
         what: &str,
         is_known: impl Fn(&str) -> bool,
         keys: &[&str],
@@ -56,7 +56,7 @@ impl<'d> Fields<'d> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, entry)| *entry)
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&'d Document> {
+    pub(super) fn get(&self, key: &str) -> Option<&'d SpannedValue> {
         self.entry(key).map(|entry| &entry.value)
     }
 }

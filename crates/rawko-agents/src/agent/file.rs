@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::model::ModelChoice;
 use super::tools::ToolRules;
 use rawko_model::provider::ReasoningEffort;
-use rawko_tools::{Layer, Permissions};
+use rawko_tools::{GrantLayer, Permissions};
 
 /// An agent as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub struct AgentFile {
     /// Body of the file.
     pub system_prompt: String,
     /// Implementation of the agent.
-    pub kind: Kind,
+    pub kind: AgentKind,
     /// `None` uses the caller's model, or the default.
     pub model: Option<ModelChoice>,
     /// Used in this order if the model is unavailable.
@@ -51,9 +51,9 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Declared successors, which are rules to the arbiter.
-    pub transitions: Transitions,
+    pub transitions: AgentSuccessors,
     /// Limits of one run.
-    pub limits: Limits,
+    pub limits: AgentLimits,
     /// True if it works in a worktree of its own (`isolation: worktree`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub isolation: bool,
@@ -77,7 +77,7 @@ pub struct AgentFile {
 /// The implementation of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum AgentKind {
     /// A model with tools.
     #[default]
     Llm,
@@ -93,28 +93,34 @@ pub enum Kind {
     Chart,
 }
 
-impl Kind {
+impl AgentKind {
     /// All kinds, for lists and messages.
-    pub const ALL: [Kind; 6] =
-        [Kind::Llm, Kind::Process, Kind::Acp, Kind::Human, Kind::Scripted, Kind::Chart];
+    pub const ALL: [AgentKind; 6] = [
+        AgentKind::Llm,
+        AgentKind::Process,
+        AgentKind::Acp,
+        AgentKind::Human,
+        AgentKind::Scripted,
+        AgentKind::Chart,
+    ];
 
     /// Returns the name used in agent files.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Llm => "llm",
-            Kind::Process => "process",
-            Kind::Acp => "acp",
-            Kind::Human => "human",
-            Kind::Scripted => "scripted",
-            Kind::Chart => "chart",
+            AgentKind::Llm => "llm",
+            AgentKind::Process => "process",
+            AgentKind::Acp => "acp",
+            AgentKind::Human => "human",
+            AgentKind::Scripted => "scripted",
+            AgentKind::Chart => "chart",
         }
     }
 
     /// Returns true if the agent is a program that rawko starts.
     pub fn has_command(self) -> bool {
         match self {
-            Kind::Process | Kind::Acp => true,
-            Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => false,
+            AgentKind::Process | AgentKind::Acp => true,
+            AgentKind::Llm | AgentKind::Human | AgentKind::Scripted | AgentKind::Chart => false,
         }
     }
 }
@@ -161,7 +167,7 @@ pub struct AgentCommand {
 /// The successors of this agent; agents' names, or `complete`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Transitions {
+pub struct AgentSuccessors {
     /// Successor after success.
     pub on_success: Option<String>,
     /// Successor after a failure.
@@ -175,7 +181,7 @@ pub struct Transitions {
 /// Limits of one run of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct AgentLimits {
     /// Limit on completions.
     pub max_iterations: Option<u64>,
     /// Limit on the time, in milliseconds.
@@ -190,8 +196,8 @@ pub struct Limits {
 
 impl AgentFile {
     /// Returns the grant layer of this agent's own rules, for the gate.
-    pub fn layer(&self) -> Layer {
-        Layer {
+    pub fn layer(&self) -> GrantLayer {
+        GrantLayer {
             source: format!("the agent `{}` (`tools` in {})", self.name, self.file),
             allowed: self.tools.allowed.clone(),
             blocked: self.tools.blocked.clone(),

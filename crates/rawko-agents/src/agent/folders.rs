@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::agents::{UNKNOWN_ENDING, UNREADABLE};
-use rawko_chart::{Finding, Source, Span, source_from_bytes};
+use rawko_chart::{Finding, SourceFile, Span, source_from_bytes};
 use rawko_host::Environment;
 
 use super::file::Level;
@@ -14,8 +14,8 @@ use super::file::Level;
 const DEPTH_MAX: usize = 4;
 
 /// A file in one of the folders.
-pub(super) struct Found {
-    pub(super) source: Source,
+pub(super) struct FoundFile {
+    pub(super) source: SourceFile,
     pub(super) stem: String,
     pub(super) level: Level,
     /// The error if it cannot be read.
@@ -24,20 +24,20 @@ pub(super) struct Found {
     pub(super) is_other: bool,
 }
 
-impl Found {
-    pub(super) fn of_source(source: Source, level: Level) -> Self {
+impl FoundFile {
+    pub(super) fn of_source(source: SourceFile, level: Level) -> Self {
         let stem = Path::new(&*source.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Self { stem: stem.unwrap_or_default(), source, level, unread: None, is_other: false }
     }
 
     fn broken(path: &Path, level: Level, finding: Finding) -> Self {
-        let source = Source::new(path.display().to_string(), "");
+        let source = SourceFile::new(path.display().to_string(), "");
         Self { unread: Some(finding), ..Self::of_source(source, level) }
     }
 }
 
 /// Lists all files by level, then by name.
-pub(super) fn look(project_root: &Path, environment: &Environment) -> Vec<Found> {
+pub(super) fn look(project_root: &Path, environment: &Environment) -> Vec<FoundFile> {
     // `.rawko` is more readable than `./.rawko`.
     let root = project_root.strip_prefix(".").unwrap_or(project_root);
     let mut found = Vec::new();
@@ -62,7 +62,7 @@ fn absolute(environment: &Environment, name: &str) -> Option<PathBuf> {
     environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-fn walk(folder: &Path, level: Level, depth: usize, found: &mut Vec<Found>) {
+fn walk(folder: &Path, level: Level, depth: usize, found: &mut Vec<FoundFile>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -70,7 +70,7 @@ fn walk(folder: &Path, level: Level, depth: usize, found: &mut Vec<Found>) {
         }
         Err(error) => {
             let finding = UNREADABLE.at(Span::new(0, 0), format!("the folder cannot be read: {error}"));
-            found.push(Found { is_other: true, ..Found::broken(folder, level, finding) });
+            found.push(FoundFile { is_other: true, ..FoundFile::broken(folder, level, finding) });
             return;
         }
     };
@@ -92,7 +92,7 @@ fn is_hidden(path: &Path) -> bool {
     name.starts_with(['.', '#']) || name.ends_with('~')
 }
 
-fn file(path: &Path, level: Level) -> Option<Found> {
+fn file(path: &Path, level: Level) -> Option<FoundFile> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
         "md" => Some(read(path, level)),
@@ -102,24 +102,24 @@ fn file(path: &Path, level: Level) -> Option<Found> {
         _ => {
             let message = "this file is not read: agents are in files that end in `.md`, `.yaml` or `.yml`";
             let finding = UNKNOWN_ENDING.at(Span::new(0, 0), message).help("rename it, or move it elsewhere");
-            Some(Found { is_other: true, ..Found::broken(path, level, finding) })
+            Some(FoundFile { is_other: true, ..FoundFile::broken(path, level, finding) })
         }
     }
 }
 
-fn read(path: &Path, level: Level) -> Found {
+fn read(path: &Path, level: Level) -> FoundFile {
     let bytes = match rawko_process::read_regular(path) {
         Ok(bytes) => bytes,
         Err(error) => {
             let finding = UNREADABLE.at(Span::new(0, 0), format!("the agent cannot be read: {error}"));
-            return Found::broken(path, level, finding.help("make it readable, or remove it"));
+            return FoundFile::broken(path, level, finding.help("make it readable, or remove it"));
         }
     };
     match source_from_bytes(&path.display().to_string(), &bytes) {
-        Ok(source) => Found::of_source(source, level),
+        Ok(source) => FoundFile::of_source(source, level),
         Err(unread) => {
             let (source, finding) = *unread;
-            Found { unread: Some(finding), ..Found::of_source(source, level) }
+            FoundFile { unread: Some(finding), ..FoundFile::of_source(source, level) }
         }
     }
 }

@@ -8,14 +8,14 @@ const MARK: &str = "---";
 
 /// The two parts of a Markdown file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts<'t> {
+pub(super) struct FrontmatterParts<'t> {
     /// As long as everything before the body, with blanks in place of the first marker. `None` without frontmatter.
     pub(super) yaml: Option<String>,
     pub(super) body: &'t str,
     pub(super) body_start: usize,
 }
 
-pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
+pub(super) fn split(text: &str) -> Result<FrontmatterParts<'_>, Vec<Finding>> {
     // Blank lines and invisible characters before the first marker do not turn limits into a prompt.
     let is_blank = |character: char| character.is_whitespace() || is_unprintable(character);
     let opening = text.len() - text.trim_start_matches(is_blank).len();
@@ -24,7 +24,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
     let first = lines.next().unwrap_or_default();
     if first.trim_end_matches(is_blank) != MARK {
         let opening = text.len() - text.trim_start_matches('\u{feff}').len();
-        return Ok(Parts { yaml: None, body: text[opening..].trim(), body_start: opening });
+        return Ok(FrontmatterParts { yaml: None, body: text[opening..].trim(), body_start: opening });
     }
     at += first.len();
     let start = at;
@@ -32,7 +32,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
         let end = at + line.len();
         if line.trim_end() == MARK {
             let yaml = format!("{}{}", blanks(&text[..start]), &text[start..at]);
-            return Ok(Parts { yaml: Some(yaml), body: text[end..].trim(), body_start: end });
+            return Ok(FrontmatterParts { yaml: Some(yaml), body: text[end..].trim(), body_start: end });
         }
         at = end;
     }
@@ -68,7 +68,10 @@ mod tests {
     #[test]
     fn a_text_without_frontmatter_is_all_body() {
         for text in ["Build.", "# Title\n\n---\n\nMore", "--- x\n"] {
-            assert_eq!(split(text).unwrap(), Parts { yaml: None, body: text.trim(), body_start: 0 });
+            assert_eq!(
+                split(text).unwrap(),
+                FrontmatterParts { yaml: None, body: text.trim(), body_start: 0 }
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! Invalid YAML frontmatter that Claude accepts: `description: Use this when: …`, over several lines, with colons and
 //! tags. Only for Claude's files; ours must be valid YAML.
 
-use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
+use rawko_chart::{DocumentData, DocumentEntry, Span, SpannedValue};
 
 /// Any other text at the start of a line continues the previous value.
 const KEYS: [&str; 16] = [
@@ -42,7 +42,7 @@ const LIMITS: [&str; 14] = [
 ];
 
 /// Parses the keys with their values as text. `None` if that fails too.
-pub(super) fn read(yaml: &str) -> Option<Document> {
+pub(super) fn read(yaml: &str) -> Option<SpannedValue> {
     let mut entries: Vec<DocumentEntry> = Vec::new();
     let mut at = 0;
     for line in yaml.split_inclusive('\n') {
@@ -62,7 +62,7 @@ pub(super) fn read(yaml: &str) -> Option<Document> {
     }
     entries.iter_mut().for_each(|entry| as_list(&mut entry.value));
     (!entries.is_empty())
-        .then(|| Document { span: Span::new(0, yaml.len()), data: DocumentData::Map(entries) })
+        .then(|| SpannedValue { span: Span::new(0, yaml.len()), data: DocumentData::Map(entries) })
 }
 
 fn key_of(line: &str) -> Option<&str> {
@@ -84,7 +84,7 @@ fn entry(key: &str, line: &str, at: usize) -> DocumentEntry {
     DocumentEntry {
         key: key.to_owned(),
         key_span: Span::new(at, at + key.len()),
-        value: Document { span: Span::new(start, start + value.len()), data },
+        value: SpannedValue { span: Span::new(start, start + value.len()), data },
     }
 }
 
@@ -99,11 +99,11 @@ fn go_on(entry: &mut DocumentEntry, line: &str, at: usize) {
 }
 
 /// Converts lines that all begin with a dash to a list.
-fn as_list(value: &mut Document) {
+fn as_list(value: &mut SpannedValue) {
     let DocumentData::Str(text) = &value.data else { return };
     let items: Option<Vec<&str>> = text.lines().map(|line| line.strip_prefix("- ")).collect();
     if let Some(items) = items.filter(|items| !items.is_empty()) {
-        let item = |text: &str| Document {
+        let item = |text: &str| SpannedValue {
             span: value.span,
             data: DocumentData::Str(unquoted(text.trim()).to_owned()),
         };

@@ -1,9 +1,9 @@
 //! Agent files: the definitions of a project and its user, with a source location for every finding. Separate from the
 //! code that runs agents, which only sees typed and checked definitions.
 
-mod across;
 mod claude;
 mod command;
+mod cross_checks;
 mod fields;
 mod file;
 mod folders;
@@ -16,13 +16,13 @@ mod tools;
 
 use std::path::Path;
 
-use rawko_chart::{Finding, Source};
+use rawko_chart::{Finding, SourceFile};
 use rawko_core::AgentEntry;
 use rawko_host::Environment;
 
 use rawko_programs::mcp::{read_mcp_file, server_part};
 
-pub use file::{AgentCommand, AgentFile, Kind, Level, Limits, Transitions};
+pub use file::{AgentCommand, AgentFile, AgentKind, AgentLimits, AgentSuccessors, Level};
 pub use model::ModelChoice;
 pub use tools::ToolRules;
 
@@ -57,18 +57,18 @@ pub struct Unusable {
 
 impl Agents {
     /// Reads the agents of a project and its user, and collects all problems of their files.
-    pub fn read(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
+    pub fn read(project_root: &Path, environment: &Environment) -> (Self, Vec<(SourceFile, Vec<Finding>)>) {
         let found = folders::look(project_root, environment);
         let (servers, _, wrong) = read_mcp_file(project_root, environment);
         // A file that cannot be read whole may have more servers.
         let servers: Vec<String> = servers.iter().map(|server| server_part(&server.name)).collect();
-        across::join(found, environment, Some(&servers[..]).filter(|_| wrong.is_empty()))
+        cross_checks::join(found, environment, Some(&servers[..]).filter(|_| wrong.is_empty()))
     }
 
     /// Reads one text as if it were the only agent file of the project.
-    pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
-        let found = folders::Found::of_source(source.clone(), Level::Project);
-        let (agents, problems) = across::join(vec![found], environment, None);
+    pub fn of_source(source: &SourceFile, environment: &Environment) -> (Self, Vec<Finding>) {
+        let found = folders::FoundFile::of_source(source.clone(), Level::Project);
+        let (agents, problems) = cross_checks::join(vec![found], environment, None);
         (agents, problems.into_iter().flat_map(|(_, findings)| findings).collect())
     }
 
@@ -76,8 +76,8 @@ impl Agents {
     #[must_use]
     pub fn with_built_in(mut self) -> Self {
         for (name, text) in BUILT_IN {
-            let found = folders::Found::of_source(Source::new(name, text), Level::BuiltIn);
-            let (own, _) = across::join(vec![found], Environment::none(), None);
+            let found = folders::FoundFile::of_source(SourceFile::new(name, text), Level::BuiltIn);
+            let (own, _) = cross_checks::join(vec![found], Environment::none(), None);
             let is_taken = |agent: &AgentFile| {
                 self.get(&agent.name).is_some() || self.unusable.iter().any(|other| other.name == agent.name)
             };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rawko_chart::codes::agents::CONFLICTING_KEYS;
-use rawko_chart::{Document, DocumentData, DocumentEntry};
+use rawko_chart::{DocumentData, DocumentEntry, SpannedValue};
 use serde::Serialize;
 
 use super::fields::{Fields, Reader};
@@ -94,7 +94,7 @@ pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Mod
 
 /// Reads the models after the first of `model: [a, b]`.
 pub(super) fn fallbacks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<ModelChoice> {
-    let models = fields.get("model").and_then(Document::items).unwrap_or_default();
+    let models = fields.get("model").and_then(SpannedValue::items).unwrap_or_default();
     models.iter().skip(1).filter_map(|model| choice_at(reader, model, "`model`")).collect()
 }
 
@@ -103,7 +103,7 @@ pub(super) fn text_choice(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Opt
     choice_at(reader, &entry.value, &format!("`{}`", entry.key))
 }
 
-fn choice_at(reader: &mut Reader<'_>, at: &Document, what: &str) -> Option<ModelChoice> {
+fn choice_at(reader: &mut Reader<'_>, at: &SpannedValue, what: &str) -> Option<ModelChoice> {
     if at.entries().is_some() {
         return map_choice(reader, at);
     }
@@ -123,7 +123,7 @@ fn choice_at(reader: &mut Reader<'_>, at: &Document, what: &str) -> Option<Model
     is_whole.then_some(choice)
 }
 
-fn map_choice(reader: &mut Reader<'_>, at: &Document) -> Option<ModelChoice> {
+fn map_choice(reader: &mut Reader<'_>, at: &SpannedValue) -> Option<ModelChoice> {
     let fields = Fields::read(reader, at, "`provider`", &["name", "model"]);
     let provider =
         fields.get("name").and_then(|at| reader.text(at, "`name` of `provider`")).map(str::to_owned);
@@ -131,7 +131,7 @@ fn map_choice(reader: &mut Reader<'_>, at: &Document) -> Option<ModelChoice> {
     (provider.is_some() || model.is_some()).then_some(ModelChoice { provider, model })
 }
 
-fn model_name(reader: &mut Reader<'_>, at: &Document, what: &str) -> Option<String> {
+fn model_name(reader: &mut Reader<'_>, at: &SpannedValue, what: &str) -> Option<String> {
     let text = reader.text(at, what)?.trim();
     if text.is_empty() {
         reader.invalid(at.span, format!("{what} is empty"), "write a model's name, or leave the key out");

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use rawko_chart::codes::agents::{CONFLICTING_KEYS, MISSING_KEY, NO_DESCRIPTION};
-use rawko_chart::{Document, DocumentData, Finding, Severity, Source, Span, nearest};
+use rawko_chart::{DocumentData, Finding, Severity, SourceFile, Span, SpannedValue, nearest};
 use rawko_core::Value;
 use rawko_host::Environment;
 
 use super::fields::{Fields, Reader, about_agents};
-use super::file::{AgentFile, Kind, Level, Limits, Transitions};
+use super::file::{AgentFile, AgentKind, AgentLimits, AgentSuccessors, Level};
 use super::{COMPLETE, claude, frontmatter, lenient, model, tools};
 use rawko_tools::read_agent;
 
@@ -43,7 +43,7 @@ const KEYS: [&str; 27] = [
 ];
 
 /// The result of reading a file.
-pub(super) struct Reading {
+pub(super) struct FileReading {
     pub(super) name: String,
     /// `None` if the file has errors.
     pub(super) agent: Option<AgentFile>,
@@ -55,9 +55,9 @@ pub(super) struct Reading {
 }
 
 /// `stem` is the file name without its extension: the agent's name if the file does not give one.
-pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Environment) -> Reading {
+pub(super) fn read(source: &SourceFile, stem: &str, level: Level, environment: &Environment) -> FileReading {
     let mut reader = Reader::new(environment);
-    let mut reading = Reading {
+    let mut reading = FileReading {
         name: stem.to_owned(),
         agent: None,
         name_span: Span::new(0, 0),
@@ -69,7 +69,7 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
             reader.wrong_type(&document, "an agent", "a map")
         }
         Ok((document, body)) => {
-            let mut one = One { reader: &mut reader, body, level, file: &source.name };
+            let mut one = AgentFileReader { reader: &mut reader, body, level, file: &source.name };
             let agent = one.agent(&document, &mut reading);
             let is_wrong = reader.findings.iter().any(|finding| finding.severity > Severity::Warning);
             reading.agent = Some(agent).filter(|_| !is_wrong);
@@ -82,9 +82,9 @@ pub(super) fn read(source: &Source, stem: &str, level: Level, environment: &Envi
 }
 
 /// The keys, and the body of a Markdown file with its offset.
-type Texts<'t> = (Document, Option<(&'t str, usize)>);
+type Texts<'t> = (SpannedValue, Option<(&'t str, usize)>);
 
-fn texts(source: &Source, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
+fn texts(source: &SourceFile, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
     let text: &str = &source.text;
     if !source.name.ends_with(".md") {
         return Ok((document(text, Level::Project)?, None));
@@ -100,26 +100,26 @@ fn texts(source: &Source, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
     Ok((document, Some((parts.body, parts.body_start))))
 }
 
-fn document(yaml: &str, level: Level) -> Result<Document, Vec<Finding>> {
+fn document(yaml: &str, level: Level) -> Result<SpannedValue, Vec<Finding>> {
     if yaml.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-        return Ok(Document { span: Span::new(0, 0), data: DocumentData::Map(Vec::new()) });
+        return Ok(SpannedValue { span: Span::new(0, 0), data: DocumentData::Map(Vec::new()) });
     }
-    Document::read(yaml).or_else(|findings| match level.is_claude() {
+    SpannedValue::read(yaml).or_else(|findings| match level.is_claude() {
         true => lenient::read(yaml).ok_or(findings),
         false => Err(findings),
     })
 }
 
 /// State while reading one file.
-pub(super) struct One<'r, 'e, 't> {
+pub(super) struct AgentFileReader<'r, 'e, 't> {
     pub(super) reader: &'r mut Reader<'e>,
     body: Option<(&'t str, usize)>,
     level: Level,
     file: &'t str,
 }
 
-impl One<'_, '_, '_> {
-    fn agent(&mut self, document: &Document, reading: &mut Reading) -> AgentFile {
+impl AgentFileReader<'_, '_, '_> {
+    fn agent(&mut self, document: &SpannedValue, reading: &mut FileReading) -> AgentFile {
         let fields = Fields::of_agent(self.reader, document, &KEYS);
         self.name(&fields, reading);
         let kind = self.kind(&fields);
@@ -161,7 +161,7 @@ impl One<'_, '_, '_> {
         self.reader.text(&entry.value, &format!("`{}`", entry.key)).map(|text| text.trim().to_owned())
     }
 
-    fn name(&mut self, fields: &Fields<'_>, reading: &mut Reading) {
+    fn name(&mut self, fields: &Fields<'_>, reading: &mut FileReading) {
         let Some(at) = fields.get("name") else {
             self.check_name(&reading.name.clone(), Span::new(0, 0));
             return;
@@ -185,30 +185,33 @@ impl One<'_, '_, '_> {
         }
     }
 
-    fn kind(&mut self, fields: &Fields<'_>) -> Kind {
-        let Some(at) = fields.get("kind") else { return Kind::Llm };
-        let Some(text) = self.reader.text(at, "`kind`") else { return Kind::Llm };
-        if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == text) {
+    fn kind(&mut self, fields: &Fields<'_>) -> AgentKind {
+        let Some(at) = fields.get("kind") else { return AgentKind::Llm };
+        let Some(text) = self.reader.text(at, "`kind`") else { return AgentKind::Llm };
+        if let Some(kind) = AgentKind::ALL.into_iter().find(|kind| kind.as_str() == text) {
             return kind;
         }
-        let near = nearest(text, Kind::ALL.iter().map(|kind| kind.as_str()));
+        let near = nearest(text, AgentKind::ALL.iter().map(|kind| kind.as_str()));
         let help = near.map_or_else(
             || "the kinds are `llm`, `process`, `acp`, `human`, `scripted` and `chart`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         self.reader.invalid(at.span, format!("unknown agent kind `{text}`"), help);
-        Kind::Llm
+        AgentKind::Llm
     }
 
     /// The chart of a `chart` agent. Whether it exists is checked with the project's charts.
-    fn chart(&mut self, fields: &Fields<'_>, kind: Kind, place: Span) -> Option<String> {
+    fn chart(&mut self, fields: &Fields<'_>, kind: AgentKind, place: Span) -> Option<String> {
         let chart = self.text(fields, "chart").filter(|chart| !chart.is_empty());
         match (kind, fields.entry("chart")) {
-            (Kind::Chart, _) if chart.is_none() => {
+            (AgentKind::Chart, _) if chart.is_none() => {
                 let finding = MISSING_KEY.at(place, "the agent has no chart");
                 self.reader.report(finding.help("add `chart`, for example `chart: plan_build`"));
             }
-            (Kind::Llm | Kind::Process | Kind::Acp | Kind::Human | Kind::Scripted, Some(entry)) => {
+            (
+                AgentKind::Llm | AgentKind::Process | AgentKind::Acp | AgentKind::Human | AgentKind::Scripted,
+                Some(entry),
+            ) => {
                 let message = format!("`chart` has no effect on an agent of kind `{}`", kind.as_str());
                 self.reader.invalid(entry.key_span, message, "write `kind: chart`, or remove it");
             }
@@ -232,7 +235,7 @@ impl One<'_, '_, '_> {
         said
     }
 
-    fn system_prompt(&mut self, fields: &Fields<'_>, kind: Kind, place: Span) -> String {
+    fn system_prompt(&mut self, fields: &Fields<'_>, kind: AgentKind, place: Span) -> String {
         let said = self.text(fields, "systemPrompt");
         let body = self.body.filter(|(body, _)| !body.is_empty());
         if let (Some(entry), Some((_, start))) = (fields.entry("systemPrompt"), body) {
@@ -241,7 +244,8 @@ impl One<'_, '_, '_> {
             self.reader.report(finding.help("keep one of them"));
         }
         let prompt = said.or_else(|| body.map(|(body, _)| body.to_owned())).unwrap_or_default();
-        if prompt.is_empty() && kind == Kind::Llm && !fields.get("systemPrompt").is_some_and(is_no_text) {
+        if prompt.is_empty() && kind == AgentKind::Llm && !fields.get("systemPrompt").is_some_and(is_no_text)
+        {
             let help = match self.body {
                 Some(_) => "write it below the second `---`",
                 None => "add `systemPrompt`",
@@ -251,11 +255,11 @@ impl One<'_, '_, '_> {
         prompt
     }
 
-    fn transitions(&mut self, fields: &Fields<'_>, reading: &mut Reading) -> Transitions {
-        let Some(at) = fields.get("transitions") else { return Transitions::default() };
+    fn transitions(&mut self, fields: &Fields<'_>, reading: &mut FileReading) -> AgentSuccessors {
+        let Some(at) = fields.get("transitions") else { return AgentSuccessors::default() };
         let keys = ["onSuccess", "onFailure", "onMaxIterations", "custom"];
         let fields = Fields::read(self.reader, at, "`transitions`", &keys);
-        let mut target = |at: &Document, what: &str| {
+        let mut target = |at: &SpannedValue, what: &str| {
             let name = self.reader.text(at, what)?.to_owned();
             reading.targets.push((name.clone(), at.span));
             Some(name)
@@ -270,16 +274,16 @@ impl One<'_, '_, '_> {
                 custom.insert(entry.key.clone(), name.to_owned());
             }
         }
-        Transitions { on_success, on_failure, on_max_iterations, custom }
+        AgentSuccessors { on_success, on_failure, on_max_iterations, custom }
     }
 
-    fn limits(&mut self, fields: &Fields<'_>) -> Limits {
-        let Some(at) = fields.get("limits") else { return Limits::default() };
+    fn limits(&mut self, fields: &Fields<'_>) -> AgentLimits {
+        let Some(at) = fields.get("limits") else { return AgentLimits::default() };
         let fields =
             Fields::read(self.reader, at, "`limits`", &["maxIterations", "timeout", "maxTokens", "parallel"]);
         let timeout = fields.get("timeout").and_then(|at| self.reader.duration(at, "`timeout`"));
         let mut whole = |key: &str| self.reader.whole(fields.get(key)?, &format!("`{key}` of `limits`"), 1);
-        Limits {
+        AgentLimits {
             max_iterations: whole("maxIterations"),
             timeout_ms: timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok()),
             max_tokens: whole("maxTokens"),
@@ -319,7 +323,7 @@ impl One<'_, '_, '_> {
 }
 
 /// Returns the value of `agents.get(name)`: the file's keys, merged over those of its `metadata`.
-fn details(document: &Document) -> Value {
+fn details(document: &SpannedValue) -> Value {
     let mut json = document.to_json();
     let metadata = json.get("metadata").and_then(|metadata| metadata.as_object().cloned());
     if let (Some(mut all), Some(own)) = (metadata, json.as_object().cloned()) {
@@ -329,10 +333,10 @@ fn details(document: &Document) -> Value {
     Value::from_json(json)
 }
 
-fn is_no_text(at: &Document) -> bool {
+fn is_no_text(at: &SpannedValue) -> bool {
     at.text().is_none()
 }
 
-fn value(at: Option<&Document>) -> Value {
+fn value(at: Option<&SpannedValue>) -> Value {
     at.map_or(Value::Null, |at| Value::from_json(at.to_json()))
 }

@@ -2,9 +2,9 @@
 //! Apart from reading the rules, because servers are known only once the whole project is.
 
 use rawko_chart::codes::agents::UNKNOWN_TOOL;
-use rawko_chart::{Finding, Severity, Source, Span, nearest};
+use rawko_chart::{Finding, Severity, SourceFile, Span, nearest};
 
-use super::file::{AgentFile, Kind};
+use super::file::{AgentFile, AgentKind};
 use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 
 const MCP: &str = "mcp__";
@@ -13,9 +13,9 @@ const TASK: &str = "Task";
 
 /// The names that rules of this agent use in vain. `servers` are the project's MCP servers, as tool names have them;
 /// `None` if they are not known.
-pub(super) fn unknown(agent: &AgentFile, source: &Source, servers: Option<&[String]>) -> Vec<Finding> {
+pub(super) fn unknown(agent: &AgentFile, source: &SourceFile, servers: Option<&[String]>) -> Vec<Finding> {
     // Programs bring tools of their own, and people need none.
-    if !matches!(agent.kind, Kind::Llm | Kind::Scripted) {
+    if !matches!(agent.kind, AgentKind::Llm | AgentKind::Scripted) {
         return Vec::new();
     }
     // In an allowed list a name that means nothing grants nothing; in a blocked list it leaves a tool open.
@@ -35,7 +35,7 @@ pub(super) fn unknown(agent: &AgentFile, source: &Source, servers: Option<&[Stri
 }
 
 /// Returns the finding of a rule, and true if its name is probably misspelt: no program has such a tool.
-fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<(Finding, bool)> {
+fn finding(rule: &str, source: &SourceFile, servers: Option<&[String]>) -> Option<(Finding, bool)> {
     let name = rule.split('(').next().unwrap_or(rule).trim();
     let (message, help, is_near) = match name.strip_prefix(MCP) {
         Some(rest) => {

@@ -1,7 +1,7 @@
 //! `tools`: our map with `allowed`, `blocked`, `bashFilter` and `network`, or Claude's list `Read, Grep, Bash(git log:*)`.
 
 use rawko_chart::codes::agents::{NEVER_ALLOWED, NOT_ENFORCED};
-use rawko_chart::{Document, DocumentData, Span};
+use rawko_chart::{DocumentData, Span, SpannedValue};
 use serde::Serialize;
 
 use super::fields::{Fields, Reader};
@@ -49,7 +49,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
     rules
 }
 
-fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
+fn from_map(reader: &mut Reader<'_>, at: &SpannedValue) -> ToolRules {
     let fields = Fields::read(reader, at, "`tools`", &["allowed", "blocked", "bashFilter", "network"]);
     let allowed = fields.get("allowed").map(|at| words(reader, at, "`allowed` of `tools`"));
     let blocked =
@@ -77,7 +77,7 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
     rules
 }
 
-fn from_list(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
+fn from_list(reader: &mut Reader<'_>, at: &SpannedValue) -> ToolRules {
     let words = words(reader, at, "`tools`");
     let (words, blocked) = without_negated(words);
     let is_all = |name: &str| ALL_TOOLS.contains(&name.to_lowercase().as_str());
@@ -138,7 +138,7 @@ fn commands_of(rule: &str) -> Vec<String> {
 }
 
 /// Reads a list, or one text with commas. A comma in parentheses belongs to the rule.
-fn words(reader: &mut Reader<'_>, at: &Document, what: &str) -> Vec<(String, Span)> {
+fn words(reader: &mut Reader<'_>, at: &SpannedValue, what: &str) -> Vec<(String, Span)> {
     let DocumentData::Str(text) = &at.data else {
         let words = reader.texts(at, what);
         return words.into_iter().map(|(word, span)| (word.trim().to_owned(), span)).collect();
@@ -171,7 +171,7 @@ fn place(text: &str, word: &str, whole: Span) -> Span {
     }
 }
 
-fn bash_filter(reader: &mut Reader<'_>, at: &Document) -> BashFilter {
+fn bash_filter(reader: &mut Reader<'_>, at: &SpannedValue) -> BashFilter {
     let fields = Fields::read(reader, at, "`bashFilter`", &["allowedCommands", "blockedPatterns"]);
     let mut list = |key: &str| {
         let at = fields.get(key)?;

@@ -1,7 +1,7 @@
 //! One memory as a file: frontmatter with metadata, and a plain text body. A person's text is kept unchanged, and
 //! unusable parts are reported rather than ignored.
 
-use rawko_chart::{Document, DocumentData};
+use rawko_chart::{DocumentData, SpannedValue};
 use serde::Serialize;
 
 const MARK: &str = "---";
@@ -29,7 +29,7 @@ pub struct Memory {
 /// A file, or a part of it, that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
-pub struct Problem {
+pub struct MemoryProblem {
     /// Path of the file.
     pub file: String,
     /// Counted from 1.
@@ -40,8 +40,8 @@ pub struct Problem {
 
 /// Parses a memory and collects all its problems. Without frontmatter the text is the body and its first line the
 /// title; only a text without any words is rejected.
-pub fn parse_memory(name: &str, text: &str) -> (Option<Memory>, Vec<Problem>) {
-    let mut reader = Reader { file: format!("{name}.md"), problems: Vec::new() };
+pub fn parse_memory(name: &str, text: &str) -> (Option<Memory>, Vec<MemoryProblem>) {
+    let mut reader = MemoryReader { file: format!("{name}.md"), problems: Vec::new() };
     let text = text.trim_start_matches('\u{feff}');
     let Some((yaml, body)) = split(text) else {
         if text.lines().next().is_some_and(|line| line.trim_end() == MARK) {
@@ -67,14 +67,14 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-struct Reader {
+struct MemoryReader {
     file: String,
-    problems: Vec<Problem>,
+    problems: Vec<MemoryProblem>,
 }
 
-impl Reader {
+impl MemoryReader {
     fn head(&mut self, yaml: &str) -> Memory {
-        let document = match Document::read(yaml) {
+        let document = match SpannedValue::read(yaml) {
             Ok(document) => document,
             Err(findings) => {
                 for finding in findings {
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, yaml: &str, document: &Document, key: &str) -> Option<String> {
+    fn text(&mut self, yaml: &str, document: &SpannedValue, key: &str) -> Option<String> {
         let found = document.get(key)?;
         if found.text().is_none() {
             let message = format!("`{key}` must be text, not {}", found.kind_words());
@@ -108,7 +108,7 @@ impl Reader {
     }
 
     /// Reads one word or a list.
-    fn texts(&mut self, yaml: &str, document: &Document, key: &str) -> Vec<String> {
+    fn texts(&mut self, yaml: &str, document: &SpannedValue, key: &str) -> Vec<String> {
         let Some(found) = document.get(key) else { return Vec::new() };
         if let Some(one) = found.text() {
             return vec![one.to_owned()];
@@ -117,10 +117,10 @@ impl Reader {
         if found.items().is_none() || items.iter().any(|item| item.text().is_none()) {
             self.complain(line_of(yaml, found.span.start), &format!("`{key}` must be a list of words"));
         }
-        items.iter().filter_map(Document::text).map(str::to_owned).collect()
+        items.iter().filter_map(SpannedValue::text).map(str::to_owned).collect()
     }
 
-    fn count(&mut self, yaml: &str, document: &Document) -> u64 {
+    fn count(&mut self, yaml: &str, document: &SpannedValue) -> u64 {
         let Some(found) = document.get("uses") else { return 0 };
         let count =
             if let DocumentData::Int(count) = &found.data { u64::try_from(*count).ok() } else { None };
@@ -130,7 +130,7 @@ impl Reader {
         count.unwrap_or(0)
     }
 
-    fn memory(mut self, name: &str, memory: Memory) -> (Option<Memory>, Vec<Problem>) {
+    fn memory(mut self, name: &str, memory: Memory) -> (Option<Memory>, Vec<MemoryProblem>) {
         if memory.title.trim().is_empty() && memory.body.is_empty() {
             self.complain(1, "this memory has no text");
             return (None, self.problems);
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     fn complain(&mut self, line: usize, message: &str) {
-        self.problems.push(Problem { file: self.file.clone(), line, message: message.to_owned() });
+        self.problems.push(MemoryProblem { file: self.file.clone(), line, message: message.to_owned() });
     }
 }
 

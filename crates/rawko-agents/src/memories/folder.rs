@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Memory, Problem, parse_memory, render_memory};
+use super::file::{Memory, MemoryProblem, parse_memory, render_memory};
 
 /// Relative to the project.
 pub const MEMORIES_FOLDER: &str = ".rawko/memories";
@@ -17,7 +17,7 @@ pub struct Memories {
     /// Sorted by name.
     pub all: Vec<Memory>,
     /// Problems of all files.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MemoryProblem>,
 }
 
 /// Reads `*.md`. A missing folder is empty; an unreadable file is reported as a problem and skipped.
@@ -41,7 +41,7 @@ pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
             }
             Err(error) => {
                 let message = format!("it cannot be read: {error}");
-                memories.problems.push(Problem { file: format!("{name}.md"), line: 1, message });
+                memories.problems.push(MemoryProblem { file: format!("{name}.md"), line: 1, message });
             }
         }
     }

@@ -10,7 +10,7 @@ mod score;
 pub use extract::{
     Extraction, ExtractionError, NewMemory, extraction_prompt, extraction_schema, parse_extraction,
 };
-pub use file::{Memory, Problem, parse_memory, render_memory};
+pub use file::{Memory, MemoryProblem, parse_memory, render_memory};
 pub use folder::{MEMORIES_FOLDER, Memories, note_use, read_memories, write_memory};
 pub use inject::{Injection, inject};
 pub use score::{ScoredMemory, rank};

@@ -13,15 +13,15 @@ const SKIPPED: [&str; 9] =
 const OVERRIDE: &str = "agents.override.md";
 const NAMES: [&str; 4] = [OVERRIDE, "agents.md", "claude.md", "claude.local.md"];
 
-pub(super) struct Place {
+pub(super) struct WordPlace {
     pub(super) path: PathBuf,
     /// Relative to the project; empty for the root.
     pub(super) directory: String,
 }
 
 /// Returns the files of a project, the root's first.
-pub(super) fn places(root: &Path) -> Vec<Place> {
-    let mut search = Search { root, left: ENTRIES_MAX, found: Vec::new() };
+pub(super) fn places(root: &Path) -> Vec<WordPlace> {
+    let mut search = WordSearch { root, left: ENTRIES_MAX, found: Vec::new() };
     let is_whole = search.directory(root, 0);
     if !is_whole {
         search.found.retain(|place| place.directory.is_empty());
@@ -29,13 +29,13 @@ pub(super) fn places(root: &Path) -> Vec<Place> {
     search.found
 }
 
-struct Search<'r> {
+struct WordSearch<'r> {
     root: &'r Path,
     left: usize,
-    found: Vec<Place>,
+    found: Vec<WordPlace>,
 }
 
-impl Search<'_> {
+impl WordSearch<'_> {
     /// Returns false if a limit was reached.
     fn directory(&mut self, directory: &Path, depth: usize) -> bool {
         let mut names: Vec<(String, PathBuf)> = Vec::new();
@@ -58,7 +58,7 @@ impl Search<'_> {
         names.retain(|(name, _)| !(has_override && name == "agents.md"));
         names.sort_by_key(|(name, _)| NAMES.iter().position(|known| known == name));
         let relative = directory.strip_prefix(self.root).unwrap_or(directory).display().to_string();
-        let places = names.into_iter().map(|(_, path)| Place { path, directory: relative.clone() });
+        let places = names.into_iter().map(|(_, path)| WordPlace { path, directory: relative.clone() });
         self.found.extend(places);
         if self.found.len() > FILES_MAX {
             return false;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_tools::Skill;
 
-use find::Place;
+use find::WordPlace;
 
 /// Limit of one file. The rest is cut, with a note.
 const FILE_BYTES_MAX: usize = 64 * 1024;
@@ -131,7 +131,7 @@ pub fn authority(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn word_file(root: &Path, place: &Place) -> Option<WordFile> {
+fn word_file(root: &Path, place: &WordPlace) -> Option<WordFile> {
     let text = read_text(&place.path)?;
     let text = imports::resolved(root, &place.path, &text);
     let path = place.path.strip_prefix(root).unwrap_or(&place.path).display().to_string();

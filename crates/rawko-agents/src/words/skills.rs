@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Document, DocumentData};
+use rawko_chart::{DocumentData, SpannedValue};
 use rawko_tools::Skill;
 
 use super::{cut, read_text};
@@ -50,8 +50,8 @@ fn directories(root: &Path) -> Vec<PathBuf> {
 fn skill(root: &Path, directory: &Path) -> Option<Skill> {
     let text = read_text(&directory.join(FILE))?;
     let (yaml, body) = split(&text)?;
-    let document = Document::read(yaml).ok()?;
-    let text = |key: &str| document.get(key).and_then(Document::text).map(|text| text.trim().to_owned());
+    let document = SpannedValue::read(yaml).ok()?;
+    let text = |key: &str| document.get(key).and_then(SpannedValue::text).map(|text| text.trim().to_owned());
     // Only a person may call such a skill.
     if document.get("disable-model-invocation").is_some_and(|at| at.data == DocumentData::Bool(true)) {
         return None;

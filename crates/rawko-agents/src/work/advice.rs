@@ -128,11 +128,11 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
     use rawko_core::Value;
-    use rawko_tools::Layer;
+    use rawko_tools::GrantLayer;
 
     fn grant(blocked: &[&str]) -> Grant {
         let blocked = blocked.iter().map(|name| (*name).to_owned()).collect();
-        Grant::new(vec![Layer { source: "t".into(), allowed: None, blocked, bash: None, network: None }])
+        Grant::new(vec![GrantLayer { source: "t".into(), allowed: None, blocked, bash: None, network: None }])
     }
 
     #[test]

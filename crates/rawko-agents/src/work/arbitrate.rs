@@ -3,14 +3,16 @@
 
 use jiff::Timestamp;
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 
 use super::AgentServices;
-use super::complete::{Origin, text};
+use super::complete::{CompletionOrigin, text};
 use super::models::ModelChain;
 use super::recall::{RecalledMemories, recall};
 use super::types::{ArbiterOutput, ArbiterRequest, CallPolicy, ModelFailure, value};
-use rawko_arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration, PromptTurn};
+use rawko_arbiter::{
+    ArbiterDecision, Case, ContextError, Inquiry, InquiryStep, Moment, Orchestration, PromptTurn,
+};
 use rawko_model::provider::{
     CompletionRequest, ErrorCode, OutputSchema, ProviderError, ProviderProblem, judge,
 };
@@ -22,7 +24,7 @@ const ARBITER: &str = "arbiter";
 pub(super) async fn decide(
     agent_services: &AgentServices,
     moment: Moment,
-    call: &Call,
+    call: &ServiceCall,
     request: &ArbiterRequest,
 ) -> Result<ArbiterOutput, ServiceError> {
     let context = Orchestration::of(&call.input).map_err(|error| unreadable(&error))?;
@@ -31,17 +33,17 @@ pub(super) async fn decide(
     let now_ms = Timestamp::now().as_millisecond();
     let mut inquiry =
         Inquiry::new(&case, &agent_services.prompts, now_ms).map_err(|error| unreadable(&error))?;
-    let mut asking = Asking { agent_services, call, request, usage: Usage::default() };
+    let mut asking = ArbiterCall { agent_services, call, request, usage: Usage::default() };
     let mut next = inquiry.next(&case);
     loop {
         next = match next {
-            Next::Decided(decided) => {
+            InquiryStep::Decided(decided) => {
                 let agent = decided.agent.as_deref();
                 let recalled = agent.map(|agent| remembered(agent_services, &context, agent, now_ms));
                 return Ok(asking.output(moment, &decided, &inquiry, recalled));
             }
-            Next::Nobody => return Err(nobody(&context)),
-            Next::Ask { turns, schema } => {
+            InquiryStep::Nobody => return Err(nobody(&context)),
+            InquiryStep::Ask { turns, schema } => {
                 let messages = turns.into_iter().map(message).collect();
                 let answer = asking.ask(messages, schema).await;
                 let answer = answer
@@ -59,23 +61,23 @@ fn message(turn: PromptTurn) -> Message {
     }
 }
 
-struct Asking<'a> {
+struct ArbiterCall<'a> {
     agent_services: &'a AgentServices,
-    call: &'a Call,
+    call: &'a ServiceCall,
     request: &'a ArbiterRequest,
     usage: Usage,
 }
 
 /// The journal's record of a decision, with the model that was asked.
 #[derive(serde::Serialize)]
-struct Record<'r> {
+struct ArbiterRecord<'r> {
     #[serde(flatten)]
     inquiry: Value,
     model: &'r str,
     occasion: Option<&'r str>,
 }
 
-impl Asking<'_> {
+impl ArbiterCall<'_> {
     /// Returns the models: the arbiter's setting, else the task's, else the default.
     fn chain(&self) -> ModelChain<'_> {
         let task = self.request.provider_name.as_deref();
@@ -89,7 +91,7 @@ impl Asking<'_> {
     async fn ask(&mut self, messages: Vec<Message>, schema: Value) -> Result<String, ServiceError> {
         self.insist_on_budget()?;
         let ArbiterRequest { occasion, attempt, .. } = self.request;
-        let origin = Origin { agent: ARBITER, occasion: occasion.as_deref(), attempt: *attempt };
+        let origin = CompletionOrigin { agent: ARBITER, occasion: occasion.as_deref(), attempt: *attempt };
         let bare = origin.request(self.call);
         let (attempt, chain) = (bare.attempt, self.chain());
         let failed = |error: &ProviderError| {
@@ -126,7 +128,7 @@ impl Asking<'_> {
     fn output(
         &self,
         moment: Moment,
-        decided: &Decided,
+        decided: &ArbiterDecision,
         inquiry: &Inquiry,
         recalled: Option<RecalledMemories>,
     ) -> ArbiterOutput {
@@ -146,7 +148,7 @@ impl Asking<'_> {
     /// Returns the prompts and responses so far, also without a decision.
     fn record(&self, inquiry: &Inquiry) -> Value {
         let occasion = self.request.occasion.as_deref();
-        value(&Record { inquiry: inquiry.record(), model: self.chain().model(), occasion })
+        value(&ArbiterRecord { inquiry: inquiry.record(), model: self.chain().model(), occasion })
     }
 }
 
@@ -195,7 +197,7 @@ fn nobody(context: &Orchestration) -> ServiceError {
 
 /// Another model's response to a recorded question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Again {
+pub struct ReplayedDecision {
     /// `{type, mode, reason}`, checked against the recorded schema.
     pub decision: Value,
     /// Usage of the new completion.
@@ -225,7 +227,7 @@ pub async fn ask_again(
     agent_services: &AgentServices,
     model: &str,
     record: &Value,
-) -> Result<Again, AskAgainError> {
+) -> Result<ReplayedDecision, AskAgainError> {
     let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
     let (provider, name) = agent_services.providers.find(model)?;
     let schema = OutputSchema { name: "decision".into(), schema: record.get("schema").clone() };
@@ -239,5 +241,5 @@ pub async fn ask_again(
     };
     let completion = provider.complete(request, &mut |_| {}).await?;
     let decision = judge(&completion, &schema).map_err(|unfit| AskAgainError::Unfit(unfit.to_string()))?;
-    Ok(Again { decision, usage: completion.usage })
+    Ok(ReplayedDecision { decision, usage: completion.usage })
 }

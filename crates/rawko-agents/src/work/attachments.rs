@@ -5,12 +5,12 @@
 //! A reference whose data is gone becomes words, never a failure.
 
 use rawko_core::Value;
-use rawko_host::{Category, Contents, ServiceError};
+use rawko_host::{Category, ContentReader, ServiceError};
 
 use super::bounds::{INLINE_IMAGE_BYTES_MAX, REQUEST_IMAGE_BYTES_MAX};
 use super::types::{ModelFailure, value};
 use rawko_model::provider::ErrorCode;
-use rawko_model::{Message, Part};
+use rawko_model::{Message, MessagePart};
 
 const TOO_MANY: &str =
     "[an older image is left out: the images of this conversation are more than one request can hold]";
@@ -34,12 +34,12 @@ impl AttachedImages {
     }
 
     /// Replaces a large image by a reference to it.
-    pub(super) fn keep(&mut self, part: Part) -> Part {
+    pub(super) fn keep(&mut self, part: MessagePart) -> MessagePart {
         match part {
-            Part::Image { media_type, data } if data.len() > INLINE_IMAGE_BYTES_MAX => {
-                let (hash, bytes) = (Contents::name(&data), data.len() as u64);
+            MessagePart::Image { media_type, data } if data.len() > INLINE_IMAGE_BYTES_MAX => {
+                let (hash, bytes) = (ContentReader::name(&data), data.len() as u64);
                 self.0.push(Value::from(data));
-                Part::ImageRef { media_type, hash, bytes }
+                MessagePart::ImageRef { media_type, hash, bytes }
             }
             part => part,
         }
@@ -54,7 +54,7 @@ impl AttachedImages {
 /// Replaces references by images, the newest first, as far as a request can hold them.
 pub(super) async fn load_all(
     mut messages: Vec<Message>,
-    contents: &Contents,
+    contents: &ContentReader,
 ) -> Result<Vec<Message>, ServiceError> {
     let mut bytes_left = REQUEST_IMAGE_BYTES_MAX;
     for part in messages.iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev()) {
@@ -63,10 +63,14 @@ pub(super) async fn load_all(
     Ok(messages)
 }
 
-async fn load(part: &mut Part, bytes_left: &mut u64, contents: &Contents) -> Result<(), ServiceError> {
-    let Part::ImageRef { media_type, hash, bytes } = &*part else { return Ok(()) };
+async fn load(
+    part: &mut MessagePart,
+    bytes_left: &mut u64,
+    contents: &ContentReader,
+) -> Result<(), ServiceError> {
+    let MessagePart::ImageRef { media_type, hash, bytes } = &*part else { return Ok(()) };
     let Some(left) = bytes_left.checked_sub(*bytes) else {
-        *part = Part::Text { text: TOO_MANY.to_owned() };
+        *part = MessagePart::Text { text: TOO_MANY.to_owned() };
         return Ok(());
     };
     let data = contents.text(hash).await.map_err(|error| unreadable(&error))?;
@@ -74,9 +78,9 @@ async fn load(part: &mut Part, bytes_left: &mut u64, contents: &Contents) -> Res
         // The reference may come from anywhere, and so may the size in it.
         Some(data) if data.len() as u64 == *bytes => {
             *bytes_left = left;
-            Part::Image { media_type: media_type.clone(), data }
+            MessagePart::Image { media_type: media_type.clone(), data }
         }
-        Some(_) | None => Part::Text { text: GONE.to_owned() },
+        Some(_) | None => MessagePart::Text { text: GONE.to_owned() },
     };
     Ok(())
 }
@@ -99,11 +103,11 @@ mod tests {
     use super::*;
     use rawko_model::Role;
 
-    fn image(byte: &str, bytes: usize) -> Part {
-        Part::Image { media_type: "image/png".into(), data: byte.repeat(bytes) }
+    fn image(byte: &str, bytes: usize) -> MessagePart {
+        MessagePart::Image { media_type: "image/png".into(), data: byte.repeat(bytes) }
     }
 
-    fn said(parts: Vec<Part>) -> Vec<Message> {
+    fn said(parts: Vec<MessagePart>) -> Vec<Message> {
         vec![Message { role: Role::User, parts }]
     }
 
@@ -116,10 +120,10 @@ mod tests {
         }
     }
 
-    fn committed(attached: AttachedImages) -> Contents {
+    fn committed(attached: AttachedImages) -> ContentReader {
         let json = Value::list(attached.into_values()).to_json().to_string();
         let blobs = content::pack(&json).blobs.into_iter().map(|blob| (blob.hash, blob.body)).collect();
-        Contents::new(Arc::new(Stored(Ok(blobs))))
+        ContentReader::new(Arc::new(Stored(Ok(blobs))))
     }
 
     #[tokio::test]
@@ -128,7 +132,7 @@ mod tests {
         let messages = said(vec![image("a", 4), image("b", 100_000), image("b", 100_000)]);
         let kept = attached.keep_all(messages.clone());
         assert_eq!(kept[0].parts[0], image("a", 4), "a small one stays");
-        assert!(matches!(kept[0].parts[1], Part::ImageRef { bytes: 100_000, .. }));
+        assert!(matches!(kept[0].parts[1], MessagePart::ImageRef { bytes: 100_000, .. }));
         assert_eq!(kept[0].parts[1], kept[0].parts[2]);
         assert_eq!(AttachedImages::default().keep_all(kept.clone()), kept, "a reference stays");
         assert_eq!(load_all(kept, &committed(attached)).await.unwrap(), messages);
@@ -137,28 +141,32 @@ mod tests {
     #[tokio::test]
     async fn a_reference_to_nothing_becomes_words() {
         let mut attached = AttachedImages::default();
-        let hash = Contents::name(&"b".repeat(100_000));
+        let hash = ContentReader::name(&"b".repeat(100_000));
         attached.keep(image("b", 100_000));
         let contents = committed(attached);
-        let named =
-            |hash: &str, bytes| Part::ImageRef { media_type: "image/png".into(), hash: hash.into(), bytes };
+        let named = |hash: &str, bytes| MessagePart::ImageRef {
+            media_type: "image/png".into(),
+            hash: hash.into(),
+            bytes,
+        };
         let table = [
             (named(&hash, 100_000), &contents, true),
             (named(&hash, 1), &contents, false),
             (named("00000000000000000000000000000000", 1), &contents, false),
             (named("../../secret", 1), &contents, false),
-            (named(&hash, 100_000), &Contents::default(), false),
+            (named(&hash, 100_000), &ContentReader::default(), false),
         ];
         for (part, contents, is_found) in table {
             let loaded = load_all(said(vec![part.clone()]), contents).await.unwrap();
-            let expected = if is_found { image("b", 100_000) } else { Part::Text { text: GONE.into() } };
+            let expected =
+                if is_found { image("b", 100_000) } else { MessagePart::Text { text: GONE.into() } };
             assert_eq!(loaded[0].parts[0], expected, "{part:?}");
         }
     }
 
     #[tokio::test]
     async fn a_store_that_does_not_answer_is_asked_again_later() {
-        let contents = Contents::new(Arc::new(Stored(Err("busy".into()))));
+        let contents = ContentReader::new(Arc::new(Stored(Err("busy".into()))));
         let kept = AttachedImages::default().keep_all(said(vec![image("b", 100_000)]));
         let error = load_all(kept, &contents).await.unwrap_err();
         assert_eq!(error.to_value().get("transient"), &Value::Bool(true), "{error:?}");
@@ -171,7 +179,7 @@ mod tests {
         let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
         let kept = attached.keep_all(messages.clone());
         let loaded = load_all(kept, &committed(attached)).await.unwrap();
-        assert_eq!(loaded[0].parts[0], Part::Text { text: TOO_MANY.into() });
+        assert_eq!(loaded[0].parts[0], MessagePart::Text { text: TOO_MANY.into() });
         assert_eq!(loaded[0].parts[1..], messages[0].parts[1..]);
     }
 }

@@ -2,27 +2,30 @@
 
 use std::path::Path;
 
-use rawko_host::{Call, ServiceError};
+use rawko_host::{ServiceCall, ServiceError};
 
 use super::types::{
     BaseOutput, CloseChecksInput, CloseChecksOutput, ProjectInput, ProjectOutput, ReportRecord, RoundInput,
     RoundOutput, VerdictWord,
 };
 use super::{AgentServices, evidence, tool, trees};
-use rawko_arbiter::loop_control::{Pass, PassKind, Verdict, judge_passes};
+use rawko_arbiter::loop_control::{LoopVerdict, Pass, PassKind, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 // A check may format files, and files that agents must not change are restored: each leaves a checkpoint.
 
 /// `checks:base`.
-pub(super) async fn base(agent_services: &AgentServices, call: &Call) -> Result<BaseOutput, ServiceError> {
+pub(super) async fn base(
+    agent_services: &AgentServices,
+    call: &ServiceCall,
+) -> Result<BaseOutput, ServiceError> {
     trees::recorded(agent_services, call, &call.name, evidence::base(agent_services, call)).await.0
 }
 
 /// `checks:close`.
 pub(super) async fn close(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: CloseChecksInput,
 ) -> Result<CloseChecksOutput, ServiceError> {
     trees::recorded(agent_services, call, &call.name, evidence::close(agent_services, call, input)).await.0
@@ -31,7 +34,7 @@ pub(super) async fn close(
 /// `checks:round`.
 pub(super) async fn round(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: RoundInput,
 ) -> Result<RoundOutput, ServiceError> {
     trees::recorded(agent_services, call, &call.name, evidence::round(agent_services, call, input)).await.0
@@ -40,7 +43,7 @@ pub(super) async fn round(
 /// `checks:project`.
 pub(super) async fn project(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: ProjectInput,
 ) -> Result<ProjectOutput, ServiceError> {
     trees::recorded(agent_services, call, &call.name, pass(agent_services, call, input)).await.0
@@ -48,7 +51,7 @@ pub(super) async fn project(
 
 async fn pass(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: ProjectInput,
 ) -> Result<ProjectOutput, ServiceError> {
     let history = input.history.clone();
@@ -66,7 +69,7 @@ async fn pass(
         .with(Pass { kind: PassKind::Implement, errors: None })
         .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
     let verdict =
-        if report.clean { Verdict::Fine } else { judge_passes(&history, now_ms, &agent_services.loops) };
+        if report.clean { LoopVerdict::Fine } else { judge_passes(&history, now_ms, &agent_services.loops) };
     let notice = tool::words(&verdict).map(str::to_owned);
     let text = text(&report);
     let CheckReport { checks, errors_total, clean } = report;

@@ -2,19 +2,19 @@
 //! limits of a turn see them as if the calls had run one after the other, whichever of them was faster.
 
 use rawko_core::Value;
-use rawko_host::{Call, ServiceError};
+use rawko_host::{ServiceCall, ServiceError};
 
 use super::bounds::TurnUse;
 use super::types::{
-    CollectInput, CollectOutput, Collected, End, FailedCall, PendingCall, Settled, TokenCount,
+    CollectInput, CollectOutput, CollectedResult, End, FailedCall, PendingCall, SettledCall, TokenCount,
     ToolResultPart, value,
 };
 use super::{AgentServices, tool};
 use rawko_arbiter::loop_control::{
-    CallFingerprint, Detector, LoopMemory, LoopSettings, Verdict, observe_fingerprint,
+    CallFingerprint, Detector, LoopMemory, LoopSettings, LoopVerdict, observe_fingerprint,
 };
 use rawko_arbiter::{Circumstances, RecoveryOption};
-use rawko_model::{Part, ToolResult};
+use rawko_model::{MessagePart, ToolResult};
 
 /// Characters of a report or an error: the first results of a turn have more room, so that all of them fit into the
 /// conversation.
@@ -26,7 +26,7 @@ const COMMAND_CHARS: usize = 2_000;
 
 pub(super) fn collect(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: CollectInput,
 ) -> Result<CollectOutput, ServiceError> {
     let mut all = Collection {
@@ -79,10 +79,10 @@ struct Collection<'w> {
 }
 
 impl Collection<'_> {
-    fn take(&mut self, call: &PendingCall, outcome: &Settled) {
+    fn take(&mut self, call: &PendingCall, outcome: &SettledCall) {
         let is_done = outcome.status == "done";
         let given = if is_done { &outcome.data } else { &outcome.error };
-        let mut collected: Collected = given.read().unwrap_or_default();
+        let mut collected: CollectedResult = given.read().unwrap_or_default();
         self.count(&mut collected);
         match (is_done, call.is_agent()) {
             (true, true) => self.report(call, &collected),
@@ -92,7 +92,7 @@ impl Collection<'_> {
     }
 
     /// Adds tokens, files and sources of untrusted text.
-    fn count(&mut self, given: &mut Collected) {
+    fn count(&mut self, given: &mut CollectedResult) {
         let usage = given.usage.unwrap_or_default();
         self.usage.input_tokens = self.usage.input_tokens.saturating_add(usage.input_tokens);
         self.usage.output_tokens = self.usage.output_tokens.saturating_add(usage.output_tokens);
@@ -108,7 +108,7 @@ impl Collection<'_> {
         self.children.extend(given.memory.take());
     }
 
-    fn result(&mut self, call: &PendingCall, given: Collected) {
+    fn result(&mut self, call: &PendingCall, given: CollectedResult) {
         let is_error = given.result.as_ref().is_some_and(|result| result.is_error);
         let mut content = given.result.map(|result| result.content).unwrap_or_default();
         if let Some((text, notes)) = tool::instructions(self.agent_services, &call.tool_use(), &self.notes) {
@@ -123,7 +123,7 @@ impl Collection<'_> {
         }
         let verdict = self.observe(given.seen);
         let content = tool::noticed(content, &verdict);
-        if !matches!(verdict, Verdict::Doom { .. }) {
+        if !matches!(verdict, LoopVerdict::Doom { .. }) {
             let chars = content.chars().count();
             self.failing = is_error.then(|| failing(call, given.recovery, chars));
         }
@@ -138,13 +138,16 @@ impl Collection<'_> {
     }
 
     /// Returns the images that the turn has room for, and notes about the others.
-    fn images(&mut self, images: Vec<Part>) -> (Vec<Part>, Vec<String>) {
+    fn images(&mut self, images: Vec<MessagePart>) -> (Vec<MessagePart>, Vec<String>) {
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         for (number, image) in images.into_iter().enumerate() {
             let bytes = match &image {
-                Part::Image { data, .. } => data.len(),
-                Part::ImageRef { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
-                Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => continue,
+                MessagePart::Image { data, .. } => data.len(),
+                MessagePart::ImageRef { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
+                MessagePart::Text { .. }
+                | MessagePart::ToolUse(_)
+                | MessagePart::ToolResult(_)
+                | MessagePart::Reasoning(_) => continue,
             };
             match self.turn.image(bytes) {
                 Ok(()) => kept.push(image),
@@ -154,14 +157,14 @@ impl Collection<'_> {
         (kept, missing)
     }
 
-    fn report(&mut self, call: &PendingCall, given: &Collected) {
+    fn report(&mut self, call: &PendingCall, given: &CollectedResult) {
         let content = self.cut(given.text.as_deref().unwrap_or_default(), "one report is limited");
         self.changes = self.changes.saturating_add(given.changes.unwrap_or(0));
         self.failing = None;
         self.push(call, content, false);
     }
 
-    fn failure(&mut self, call: &PendingCall, given: Collected, error: &Value) {
+    fn failure(&mut self, call: &PendingCall, given: CollectedResult, error: &Value) {
         let text = given.content.or(given.message).unwrap_or_else(|| "the call has no result".to_owned());
         let content = self.cut(&text, "one result is limited");
         let verdict = self.observe(given.seen);
@@ -187,12 +190,12 @@ impl Collection<'_> {
     }
 
     /// Records a call that ran, as if it had run after those before it.
-    fn observe(&mut self, seen: Option<CallFingerprint>) -> Verdict {
-        let Some(seen) = seen else { return Verdict::Fine };
+    fn observe(&mut self, seen: Option<CallFingerprint>) -> LoopVerdict {
+        let Some(seen) = seen else { return LoopVerdict::Fine };
         let (memory, verdict) = observe_fingerprint(std::mem::take(&mut self.memory), seen, &self.settings);
         self.memory = memory;
         self.notices.extend(tool::words(&verdict).map(str::to_owned));
-        if let Verdict::Doom { text, .. } = &verdict {
+        if let LoopVerdict::Doom { text, .. } = &verdict {
             let detector = tool::detector(&verdict);
             let problem = LoopProblem { category: "loop", detector, message: text };
             self.end_with(End::Loop, value(&problem));

@@ -1,12 +1,12 @@
 //! `work:compact`: shrinks a conversation that exceeds its model's context. It either makes progress or fails.
 
-use rawko_host::{Call, ServiceError};
+use rawko_host::{ServiceCall, ServiceError};
 
 use super::bounds::{TEXT_BYTES_MAX, cut};
-use super::complete::{Origin, ask, too_long};
+use super::complete::{CompletionOrigin, ask, too_long};
 use super::models::ModelChain;
 use super::types::{CompactInput, CompactOutput};
-use super::{AgentServices, untrust};
+use super::{AgentServices, untrusted_text};
 use rawko_model::provider::{
     Compaction, CompactionAttempt, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising,
     compact as next, messages_tokens, request_tokens,
@@ -15,7 +15,7 @@ use rawko_model::{Message, Usage};
 
 pub(super) async fn compact(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: CompactInput,
 ) -> Result<CompactOutput, ServiceError> {
     let session = &input.session;
@@ -26,7 +26,7 @@ pub(super) async fn compact(
     });
     let limits = limits(session.size_max, messages_tokens(&input.messages) + overhead);
     let (mut smaller, usage) = shrink(agent_services, &input, (overhead, limits), call).await?;
-    untrust::mark_of_summary(&input.messages, &mut smaller);
+    untrusted_text::mark_of_summary(&input.messages, &mut smaller);
     let size = messages_tokens(&smaller) + overhead;
     Ok(CompactOutput { messages: smaller, size, usage })
 }
@@ -42,7 +42,7 @@ async fn shrink(
     agent_services: &AgentServices,
     input: &CompactInput,
     (overhead, limits): (u64, CompactionLimits),
-    call: &Call,
+    call: &ServiceCall,
 ) -> Result<(Vec<Message>, Usage), ServiceError> {
     let messages = &input.messages;
     match next(messages, overhead, limits, CompactionAttempt::Nothing) {
@@ -67,11 +67,14 @@ async fn summarise(
     agent_services: &AgentServices,
     input: &CompactInput,
     summarising: &Summarising,
-    call: &Call,
+    call: &ServiceCall,
 ) -> Result<(String, Usage), ServiceError> {
     let session = &input.session;
-    let origin =
-        Origin { agent: &session.agent, occasion: input.occasion.as_deref(), attempt: input.attempt };
+    let origin = CompletionOrigin {
+        agent: &session.agent,
+        occasion: input.occasion.as_deref(),
+        attempt: input.attempt,
+    };
     let request = CompletionRequest {
         system: SUMMARY_SYSTEM.into(),
         messages: summarising.ask.clone(),

@@ -2,31 +2,34 @@
 //! chart can act on.
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 
 use super::attachments::load_all;
-use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
+use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, ContentSize, bounded_calls};
 use super::models::ModelChain;
 use super::open::within_settings;
-use super::session::Session;
+use super::session::AgentSession;
 use super::types::{CompleteInput, CompleteOutput, ModelFailure, PendingCall, value};
 use super::{AgentServices, CallPolicy, delegate, group};
 use rawko_model::provider::{
     Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, judge, messages_tokens,
 };
 use rawko_model::vision;
-use rawko_model::{Message, Part, StopReason, ToolUse, Usage};
+use rawko_model::{Message, MessagePart, StopReason, ToolUse, Usage};
 
 pub(super) async fn complete(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: CompleteInput,
 ) -> Result<CompleteOutput, ServiceError> {
     check_conversation(&value(&input.messages))?;
     let session = &input.session;
     let messages = load_all(seen_messages(&input), &call.contents).await?;
-    let origin =
-        Origin { agent: &session.agent, occasion: input.occasion.as_deref(), attempt: input.attempt };
+    let origin = CompletionOrigin {
+        agent: &session.agent,
+        occasion: input.occasion.as_deref(),
+        attempt: input.attempt,
+    };
     let request = request(session, messages, &origin, call);
     let chain = ModelChain::of(agent_services, &session.model, &session.model_from, input.model_index);
     let completion = ask(&chain, request, call).await?;
@@ -36,7 +39,7 @@ pub(super) async fn complete(
 
 /// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
 fn check_conversation(messages: &Value) -> Result<(), ServiceError> {
-    let size = Size::of(messages);
+    let size = ContentSize::of(messages);
     if size.fits(CONVERSATION) {
         return Ok(());
     }
@@ -51,7 +54,7 @@ pub(super) fn too_long(message: String) -> ServiceError {
 }
 
 fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
-    let size = completion.data.as_ref().map(Size::of).unwrap_or_default();
+    let size = completion.data.as_ref().map(ContentSize::of).unwrap_or_default();
     if size.fits(ANSWER) {
         return Ok(());
     }
@@ -67,7 +70,12 @@ fn seen_messages(input: &CompleteInput) -> Vec<Message> {
     }
 }
 
-fn request(session: &Session, messages: Vec<Message>, origin: &Origin<'_>, call: &Call) -> CompletionRequest {
+fn request(
+    session: &AgentSession,
+    messages: Vec<Message>,
+    origin: &CompletionOrigin<'_>,
+    call: &ServiceCall,
+) -> CompletionRequest {
     let left = CallPolicy::of(call).budget().tokens.and_then(|left| u32::try_from(left).ok());
     CompletionRequest {
         system: session.system.clone(),
@@ -81,15 +89,15 @@ fn request(session: &Session, messages: Vec<Message>, origin: &Origin<'_>, call:
 }
 
 /// The origin of a request to a model, for scripts and observers.
-pub(super) struct Origin<'a> {
+pub(super) struct CompletionOrigin<'a> {
     pub(super) agent: &'a str,
     pub(super) occasion: Option<&'a str>,
     pub(super) attempt: Option<u32>,
 }
 
-impl Origin<'_> {
+impl CompletionOrigin<'_> {
     /// Builds a request without messages.
-    pub(super) fn request(&self, call: &Call) -> CompletionRequest {
+    pub(super) fn request(&self, call: &ServiceCall) -> CompletionRequest {
         CompletionRequest {
             idempotency: call.idempotency.to_string(),
             agent: self.agent.to_owned(),
@@ -104,7 +112,7 @@ impl Origin<'_> {
 pub(super) async fn ask(
     chain: &ModelChain<'_>,
     mut request: CompletionRequest,
-    call: &Call,
+    call: &ServiceCall,
 ) -> Result<Completion, ServiceError> {
     let attempt = request.attempt;
     let failed = |error: &ProviderError| chain.fault(error, attempt, &call.idempotency);
@@ -134,7 +142,7 @@ pub(super) async fn ask(
 /// Builds the result of a completion for the chart.
 fn output(
     agent_services: &AgentServices,
-    session: &Session,
+    session: &AgentSession,
     completion: Completion,
     model: &str,
 ) -> CompleteOutput {
@@ -172,12 +180,12 @@ fn output(
 
 pub(super) fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

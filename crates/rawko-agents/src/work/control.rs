@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use rawko_host::{Category, ServiceError};
-use rawko_programs::changes::{FileChange, Snapshot};
-use rawko_programs::checks::{Base, Check, CheckResult, Control, LanguageServers, run_all};
+use rawko_programs::changes::{FileChange, FolderSnapshot};
+use rawko_programs::checks::{CheckBase, CheckResult, Control, LanguageServers, ProjectCheck, run_all};
 use tokio::sync::Mutex;
 
 use super::AgentServices;
@@ -30,12 +30,12 @@ fn not_put_back(error: &std::io::Error) -> ServiceError {
 }
 
 /// Puts the files back when the call is abandoned, as by a pause. The next run of the checks reports files that could not be put back.
-struct Taken {
+struct BorrowedFiles {
     root: PathBuf,
     folder: PathBuf,
 }
 
-impl Drop for Taken {
+impl Drop for BorrowedFiles {
     fn drop(&mut self) {
         let _ = Control::recover(&self.root, &self.folder);
     }
@@ -44,8 +44,8 @@ impl Drop for Taken {
 /// Runs the improved checks without such changes, and counts what fails there as before the task.
 pub(super) async fn compare(
     agent_services: &AgentServices,
-    base: &Base,
-    checks: &[Check],
+    base: &CheckBase,
+    checks: &[ProjectCheck],
     changes: &[FileChange],
     results: &mut [CheckResult],
 ) -> Result<(), ServiceError> {
@@ -59,7 +59,7 @@ pub(super) async fn compare(
     let (root, snapshots, folder) = (agent_services.root.clone(), state.join(SNAPSHOTS), state.join(FOLDER));
     let (changes, judged) = (changes.to_vec(), improved.clone());
     let control = blocking(move || {
-        let snapshot = Snapshot::open(&snapshots, &name).ok().flatten()?;
+        let snapshot = FolderSnapshot::open(&snapshots, &name).ok().flatten()?;
         Some(Control::of(&root, &snapshot, &changes, &judged)).filter(|control| !control.is_empty())
     });
     let Some(control) = control.await? else { return Ok(()) };
@@ -67,7 +67,7 @@ pub(super) async fn compare(
     let _running = RUNNING.lock().await;
     let (root, place) = (agent_services.root.clone(), folder.clone());
     let applied = blocking(move || control.apply(&root, &place)).await?;
-    let taken = Taken { root: agent_services.root.clone(), folder: folder.clone() };
+    let taken = BorrowedFiles { root: agent_services.root.clone(), folder: folder.clone() };
     let report = match applied {
         Ok(()) => {
             let AgentServices { root, environment, confinement, .. } = agent_services;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rawko_core::ServiceClass;
 use rawko_host::{Category, ServiceError};
-use rawko_programs::changes::Snapshot;
-use rawko_programs::checkpoints::{Author, EntryKind};
-use rawko_programs::checks::{Base, Closing, Custodies, Custody, Doubts};
+use rawko_programs::changes::FolderSnapshot;
+use rawko_programs::checkpoints::{ChangeAuthor, EntryKind};
+use rawko_programs::checks::{CheckBase, Closing, Custodies, Custody, Doubts};
 
 use super::evidence::{SNAPSHOTS, blocking, state_folder};
 use super::{AgentServices, control};
@@ -61,7 +61,11 @@ fn not_kept(error: &io::Error) -> ServiceError {
 }
 
 /// Begins the custody of a task.
-pub(super) fn open(agent_services: &AgentServices, owner: &str, base: &Base) -> Result<(), ServiceError> {
+pub(super) fn open(
+    agent_services: &AgentServices,
+    owner: &str,
+    base: &CheckBase,
+) -> Result<(), ServiceError> {
     let Some(all) = custodies(agent_services) else { return Ok(()) };
     let since = agent_services.history().ok().and_then(|history| history.last_number().ok()).unwrap_or(0);
     let custody = Custody { owner: owner.to_owned(), since, base: base.clone(), ..Custody::default() };
@@ -72,7 +76,7 @@ pub(super) fn open(agent_services: &AgentServices, owner: &str, base: &Base) -> 
 pub(super) fn judged(
     agent_services: &AgentServices,
     owner: &str,
-    base: &Base,
+    base: &CheckBase,
     passed: bool,
 ) -> Result<(), ServiceError> {
     let Some(all) = custodies(agent_services) else { return Ok(()) };
@@ -117,7 +121,8 @@ pub(super) async fn ended(agent_services: Arc<AgentServices>, owner: Arc<str>) {
 /// Records what settling changes as the work of the owner: not a person's.
 async fn recorded<T>(agent_services: &AgentServices, owner: &str, settling: impl Future<Output = T>) -> T {
     let (instance, call) = (owner.to_owned(), format!("{owner}/settled"));
-    let author = Author { kind: EntryKind::Call, instance, call, label: ServiceClass::Checks.named("close") };
+    let author =
+        ChangeAuthor { kind: EntryKind::Call, instance, call, label: ServiceClass::Checks.named("close") };
     let history = agent_services.history().ok();
     let is_recorded = match history {
         Some(history) => history.begin(&author).await.is_ok(),
@@ -136,7 +141,7 @@ async fn close(agent_services: &AgentServices, all: &Custodies, custody: Custody
     let (root, state, name) =
         (agent_services.root.clone(), state_folder(agent_services), custody.base.snapshot.clone());
     let changed = blocking(move || {
-        let snapshot = Snapshot::open(&state.ok()?.join(SNAPSHOTS), &name?).ok().flatten()?;
+        let snapshot = FolderSnapshot::open(&state.ok()?.join(SNAPSHOTS), &name?).ok().flatten()?;
         Some(snapshot.changes(&root).into_iter().map(|change| change.path).collect::<Vec<_>>())
     });
     let changed = changed.await.ok().flatten().unwrap_or_default();
@@ -149,7 +154,7 @@ async fn close(agent_services: &AgentServices, all: &Custodies, custody: Custody
 
 /// Returns the base of a channel, from before its agents worked. What a person changed since then is accepted, and what
 /// the agents changed is put back.
-pub(super) async fn of_channel(agent_services: &AgentServices, owner: &str, checks: Base) -> Base {
+pub(super) async fn of_channel(agent_services: &AgentServices, owner: &str, checks: CheckBase) -> CheckBase {
     let Some(all) = custodies(agent_services) else { return checks };
     if let Ok(history) = agent_services.history() {
         let _ = history.refresh().await;

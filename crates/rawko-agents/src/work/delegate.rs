@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::AgentServices;
 use super::types::PendingCall;
-use crate::agent::{AgentFile, Kind};
+use crate::agent::{AgentFile, AgentKind};
 use rawko_model::{ToolSpec, ToolUse};
 use rawko_tools::Grant;
 
@@ -22,7 +22,7 @@ pub(super) fn spec(agent_services: &AgentServices, grant: &Grant, caller: &str) 
         return None;
     }
     // A chart does not hand its caller's rights on to its agents.
-    let may_help = |agent: &&AgentFile| agent.name != caller && agent.kind != Kind::Chart;
+    let may_help = |agent: &&AgentFile| agent.name != caller && agent.kind != AgentKind::Chart;
     let others: Vec<_> = agent_services.agents.all().iter().filter(may_help).collect();
     if others.is_empty() {
         return None;

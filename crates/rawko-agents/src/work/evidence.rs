@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rawko_arbiter::Plan;
 use rawko_arbiter::loop_control::LoopMemory;
-use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standing};
+use rawko_arbiter::progress::{FailingChecks, ProgressSettings, Round, RoundStanding, TaskProgress};
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
-use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
+use rawko_host::{Category, ServiceCall, ServiceError};
+use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
-    Base, Check, CheckReport, CheckResult, Doubts, LanguageServers, detect, run_all, tree_hash,
+    CheckBase, CheckReport, CheckResult, Doubts, LanguageServers, ProjectCheck, detect, run_all, tree_hash,
 };
 use rawko_settings::StateDir;
 
@@ -32,20 +32,23 @@ const PLAN_TOOLS: &str = "Plan";
 
 /// Records the base, and measures the checks before an agent works. Checks that take too long are not waited for: then
 /// the first round is the start. What unfinished tasks left of the checks is settled first.
-pub(super) async fn base(agent_services: &AgentServices, call: &Call) -> Result<BaseOutput, ServiceError> {
+pub(super) async fn base(
+    agent_services: &AgentServices,
+    call: &ServiceCall,
+) -> Result<BaseOutput, ServiceError> {
     let restored = custody::settle_all(agent_services).await?;
     let (root, checks, protected) =
         (agent_services.root.clone(), checks_of(agent_services), agent_services.protected.clone());
-    let (state, name) = (state_folder(agent_services), Snapshot::name_of(&call.idempotency));
+    let (state, name) = (state_folder(agent_services), FolderSnapshot::name_of(&call.idempotency));
     let record = move || {
-        let mut base = Base::of(&root, checks, &protected);
+        let mut base = CheckBase::of(&root, checks, &protected);
         if let Ok(folder) = &state {
             Doubts::read(folder).apply(&mut base, &root);
         }
         // Without a snapshot the result names the reason in place of the changes; the checks still decide.
         let snapshots = state.map(|folder| folder.join(SNAPSHOTS));
-        let taken =
-            snapshots.and_then(|all| Snapshot::take(&root, &all, &name).map_err(|error| error.to_string()));
+        let taken = snapshots
+            .and_then(|all| FolderSnapshot::take(&root, &all, &name).map_err(|error| error.to_string()));
         match taken {
             Ok(_) => base.snapshot = Some(name),
             Err(why) => base.snapshot_problem = Some(format!("no snapshot of the project: {why}")),
@@ -65,8 +68,8 @@ pub(super) async fn base(agent_services: &AgentServices, call: &Call) -> Result<
         base.measure(&evidence.report);
     }
     let progress = match measured.as_ref().filter(|evidence| evidence.verified) {
-        Some(evidence) => Progress::measured(&evidence.tree, &failing(&evidence.report)),
-        None => Progress::begun(&tree),
+        Some(evidence) => TaskProgress::measured(&evidence.tree, &failing(&evidence.report)),
+        None => TaskProgress::begun(&tree),
     };
     Ok(BaseOutput { base, progress, evidence: measured, restored })
 }
@@ -76,7 +79,7 @@ pub(super) async fn base(agent_services: &AgentServices, call: &Call) -> Result<
 /// used up.
 pub(super) async fn close(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: CloseChecksInput,
 ) -> Result<CloseChecksOutput, ServiceError> {
     let CloseChecksInput { base, evidence: before } = input;
@@ -111,7 +114,7 @@ pub(super) async fn close(
 /// nothing, and never for the deciding run: a check may depend on files that git ignores.
 pub(super) async fn round(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: RoundInput,
 ) -> Result<RoundOutput, ServiceError> {
     let RoundInput { base, evidence: before, mut progress, decisive: is_decisive, .. } = input;
@@ -122,7 +125,7 @@ pub(super) async fn round(
     let evidence = evidence(agent_services, base.clone(), before, &servers).await?;
     custody::judged(agent_services, &call.instance, &base, is_decisive && evidence.clean)?;
     let standing = if is_decisive && evidence.clean {
-        Standing::Progress
+        RoundStanding::Progress
     } else {
         let is_reading = reading(&mut progress, &input.memory);
         let report = RoundReport {
@@ -159,15 +162,15 @@ pub(super) async fn progress(
 /// The evidence and progress of a pass of the build loop, beside its report.
 pub(super) async fn pass(
     agent_services: &AgentServices,
-    call: &Call,
-    base: Base,
+    call: &ServiceCall,
+    base: CheckBase,
     input: ProjectInput,
 ) -> Result<JudgedPass, ServiceError> {
     let mut progress = input.progress;
     let evidence = evidence(agent_services, base.clone(), None, &agent_services.language_servers).await?;
     custody::judged(agent_services, &call.instance, &base, evidence.clean)?;
     let standing = if evidence.clean {
-        Standing::Progress
+        RoundStanding::Progress
     } else {
         let is_reading = reading(&mut progress, &input.memory);
         let report = RoundReport {
@@ -181,7 +184,7 @@ pub(super) async fn pass(
     Ok(JudgedPass { tell: notice(standing, &progress), progress, standing, evidence })
 }
 
-pub(super) fn checks_of(agent_services: &AgentServices) -> Vec<Check> {
+pub(super) fn checks_of(agent_services: &AgentServices) -> Vec<ProjectCheck> {
     agent_services.checks.clone().unwrap_or_else(|| detect(&agent_services.root))
 }
 
@@ -195,7 +198,7 @@ pub(super) fn limits(agent_services: &AgentServices) -> ProgressSettings {
 
 pub(super) async fn evidence(
     agent_services: &AgentServices,
-    base: Base,
+    base: CheckBase,
     before: Option<Evidence>,
     servers: &LanguageServers,
 ) -> Result<Evidence, ServiceError> {
@@ -258,9 +261,9 @@ pub(super) fn snapshots(agent_services: &AgentServices) -> Result<PathBuf, Strin
 }
 
 /// Returns the files that differ from the beginning of the task; `None` if that is unknown.
-fn changes(base: &Base, state: Option<PathBuf>, root: &Path) -> Option<Vec<FileChange>> {
+fn changes(base: &CheckBase, state: Option<PathBuf>, root: &Path) -> Option<Vec<FileChange>> {
     let (folder, name) = state.zip(base.snapshot.as_ref())?;
-    let snapshot = Snapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten()?;
+    let snapshot = FolderSnapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten()?;
     Some(snapshot.changes(root))
 }
 
@@ -327,7 +330,7 @@ pub(super) fn the_round(
 }
 
 /// Returns true if agents got a result since the last round that they had not seen before.
-fn reading(progress: &mut Progress, memory: &LoopMemory) -> bool {
+fn reading(progress: &mut TaskProgress, memory: &LoopMemory) -> bool {
     let is_news = memory.has_news_since(progress.calls, PLAN_TOOLS);
     progress.calls = memory.count();
     is_news
@@ -339,26 +342,26 @@ fn is_declared(agent_services: &AgentServices, agent: &str, verdict: &str) -> bo
     ["passed", "failed"].contains(&verdict) || declared.is_some_and(|words| words.contains_key(verdict))
 }
 
-fn failing(report: &CheckReport) -> Failing {
+fn failing(report: &CheckReport) -> FailingChecks {
     let failed = report.checks.iter().filter(|check| !check.ok && check.decides);
     let set: Vec<String> = failed.clone().map(|check| format!("{}: {}", check.name, check.errors)).collect();
-    Failing { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
+    FailingChecks { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
 }
 
 /// The notice for the agents and the arbiter.
-fn notice(standing: Standing, progress: &Progress) -> Option<String> {
+fn notice(standing: RoundStanding, progress: &TaskProgress) -> Option<String> {
     match standing {
-        Standing::Progress | Standing::Fine => None,
-        Standing::Tell => Some(format!("{}. Take another way.", no_progress(progress))),
-        Standing::Stuck => Some(no_progress(progress)),
-        Standing::Loop => Some(
+        RoundStanding::Progress | RoundStanding::Fine => None,
+        RoundStanding::Tell => Some(format!("{}. Take another way.", no_progress(progress))),
+        RoundStanding::Stuck => Some(no_progress(progress)),
+        RoundStanding::Loop => Some(
             "the files and the failures are the same as some rounds ago: this goes round in a circle"
                 .to_owned(),
         ),
     }
 }
 
-fn no_progress(progress: &Progress) -> String {
+fn no_progress(progress: &TaskProgress) -> String {
     let rounds = progress.without;
     let noun = if rounds == 1 { "round" } else { "rounds" };
     format!(

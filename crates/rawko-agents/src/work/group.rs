@@ -2,13 +2,13 @@
 //! sub-agents; a call that writes runs alone. A call that a person has to approve, that a rule denies, that loop detection
 //! would block or that only repeats another one ends the group before it.
 
-use rawko_host::{Call, ServiceError};
+use rawko_host::{ServiceCall, ServiceError};
 
 use super::delegate::TASK;
-use super::types::{GroupInput, GroupOutput, PendingCall, Together};
+use super::types::{CallGroup, GroupInput, GroupOutput, PendingCall};
 use super::{AgentServices, tool};
-use rawko_arbiter::loop_control::{Verdict, check_before};
-use rawko_tools::Effect;
+use rawko_arbiter::loop_control::{LoopVerdict, check_before};
+use rawko_tools::PermissionEffect;
 
 /// Reading calls in a group: their results are one value of the context, which is limited.
 const READS_MAX: usize = 16;
@@ -17,8 +17,8 @@ const READS_MAX: usize = 16;
 pub(super) fn with_kind(agent_services: &AgentServices, mut call: PendingCall) -> PendingCall {
     call.together = match call.name.as_str() {
         _ if call.rejected.is_some() => None,
-        TASK => Some(Together::Agent),
-        name if agent_services.toolbox.only_reads(name, &call.input) => Some(Together::Read),
+        TASK => Some(CallGroup::Agent),
+        name if agent_services.toolbox.only_reads(name, &call.input) => Some(CallGroup::Read),
         _ => None,
     };
     call
@@ -26,7 +26,7 @@ pub(super) fn with_kind(agent_services: &AgentServices, mut call: PendingCall) -
 
 pub(super) fn group(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: &GroupInput,
 ) -> Result<GroupOutput, ServiceError> {
     let settings = tool::settings(&input.loops, call)?;
@@ -35,12 +35,12 @@ pub(super) fn group(
     let calls = &input.calls;
     let kind = calls.first().and_then(|first| first.together);
     let is_allowed = |asked: &PendingCall| {
-        agent_services.judge(&asked.name, &asked.input, &grant, untrusted).effect == Effect::Allow
+        agent_services.judge(&asked.name, &asked.input, &grant, untrusted).effect == PermissionEffect::Allow
     };
     let is_blocked =
         |asked: &PendingCall| match check_before(&input.memory, &asked.name, &asked.input, &settings) {
-            Verdict::Fine | Verdict::Notice { .. } => false,
-            Verdict::Block { .. } | Verdict::Doom { .. } => true,
+            LoopVerdict::Fine | LoopVerdict::Notice { .. } => false,
+            LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => true,
         };
     let fits =
         |call: &PendingCall| kind.is_some() && call.together == kind && is_allowed(call) && !is_blocked(call);
@@ -50,7 +50,7 @@ pub(super) fn group(
         !call.is_agent() && calls.iter().take(index).any(is_same)
     };
     let parallel = input.parallel.unwrap_or(1);
-    let most = if kind == Some(Together::Read) { parallel.min(READS_MAX) } else { parallel };
+    let most = if kind == Some(CallGroup::Read) { parallel.min(READS_MAX) } else { parallel };
     let group = calls
         .iter()
         .enumerate()

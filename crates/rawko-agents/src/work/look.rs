@@ -1,10 +1,10 @@
 //! `work:look`: converts images to text with the vision model, for a text model without vision.
 
-use rawko_host::{Call, ServiceError};
+use rawko_host::{ServiceCall, ServiceError};
 
 use super::AgentServices;
 use super::attachments::load_all;
-use super::complete::Origin;
+use super::complete::CompletionOrigin;
 use super::types::{LookInput, LookOutput};
 use rawko_model::Usage;
 use rawko_model::provider::{Completion, CompletionRequest, ErrorCode, ProviderError};
@@ -12,12 +12,12 @@ use rawko_model::vision::{VisionRequest, plan};
 
 pub(super) async fn look(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: LookInput,
 ) -> Result<LookOutput, ServiceError> {
     let LookInput { session, messages, mut seen, occasion } = input;
     let model = session.vision_model.clone().unwrap_or_default();
-    let origin = Origin { agent: &session.agent, occasion: occasion.as_deref(), attempt: None };
+    let origin = CompletionOrigin { agent: &session.agent, occasion: occasion.as_deref(), attempt: None };
     let mut usage = Usage::default();
     for planned in plan(&messages, &seen, &model, &call.idempotency).requests {
         let answer = ask(agent_services, &model, &planned, &origin, call).await;
@@ -34,8 +34,8 @@ async fn ask(
     agent_services: &AgentServices,
     model: &str,
     planned: &VisionRequest,
-    origin: &Origin<'_>,
-    call: &Call,
+    origin: &CompletionOrigin<'_>,
+    call: &ServiceCall,
 ) -> Result<Completion, ProviderError> {
     let (provider, name) = agent_services.providers.find(model)?;
     let occasion = format!("{}/look", origin.occasion.unwrap_or_default());

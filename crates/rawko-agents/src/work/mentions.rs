@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use rawko_core::Value;
-use rawko_host::Call;
+use rawko_host::ServiceCall;
 
 use super::AgentServices;
 use super::bounds::cut;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_tools::{Clearance, Grant, ToolCall, ToolOutcome, image_of_base64};
 
 /// Text of all attached files.
@@ -20,12 +20,12 @@ const DATA_URL: &str = "data:image/";
 pub(super) async fn attach(
     agent_services: &AgentServices,
     grant: &Grant,
-    call: &Call,
-    parts: Vec<Part>,
-) -> Vec<Part> {
+    call: &ServiceCall,
+    parts: Vec<MessagePart>,
+) -> Vec<MessagePart> {
     let mut paths: Vec<String> = Vec::new();
     for part in &parts {
-        let Part::Text { text } = part else { continue };
+        let MessagePart::Text { text } = part else { continue };
         for path in mentioned(text).filter(|path| names_file(&agent_services.root, path)) {
             if !paths.iter().any(|known| known == path) && paths.len() < FILES_MAX {
                 paths.push(path.to_owned());
@@ -40,10 +40,10 @@ pub(super) async fn attach(
 }
 
 /// Takes images out of texts that contain them as `data:` URLs, as messages of channels do.
-fn with_images(parts: Vec<Part>) -> Vec<Part> {
+fn with_images(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     let mut all = Vec::new();
     for part in parts {
-        let Part::Text { text } = part else {
+        let MessagePart::Text { text } = part else {
             all.push(part);
             continue;
         };
@@ -62,7 +62,7 @@ fn with_images(parts: Vec<Part>) -> Vec<Part> {
             rest = &rest[end..];
         }
         words.push_str(rest);
-        all.push(Part::Text { text: words });
+        all.push(MessagePart::Text { text: words });
         all.extend(images);
     }
     all
@@ -90,11 +90,11 @@ fn names_file(root: &Path, path: &str) -> bool {
 async fn attached(
     agent_services: &AgentServices,
     grant: &Grant,
-    call: &Call,
+    call: &ServiceCall,
     path: &str,
     left: &mut usize,
-) -> Vec<Part> {
-    let text = |text: String| Part::Text { text };
+) -> Vec<MessagePart> {
+    let text = |text: String| MessagePart::Text { text };
     let input = Value::map([("path", Value::str(path))]);
     let read = ToolCall {
         name: "Read",
@@ -120,7 +120,7 @@ async fn attached(
 
 #[cfg(test)]
 mod tests {
-    use rawko_model::Part;
+    use rawko_model::MessagePart;
 
     use super::{mentioned, with_images};
 
@@ -128,15 +128,15 @@ mod tests {
     fn images_in_texts_are_taken_out() {
         let png = "iVBORw0KGgoAAAAN";
         let text = format!("Look: ![shot](data:image/png;base64,{png}) and data:image/png;base64,AAAA.");
-        let parts = with_images(vec![Part::Text { text }]);
+        let parts = with_images(vec![MessagePart::Text { text }]);
         assert_eq!(
             parts,
             [
-                Part::Text {
+                MessagePart::Text {
                     text: "Look: ![shot]([image 1]) and [an image is left out: it is not a PNG, JPEG, GIF or WebP image]."
                         .to_owned()
                 },
-                Part::Image { media_type: "image/png".to_owned(), data: png.to_owned() },
+                MessagePart::Image { media_type: "image/png".to_owned(), data: png.to_owned() },
             ]
         );
     }

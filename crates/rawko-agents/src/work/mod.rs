@@ -2,11 +2,11 @@
 //! perform it, one completion or one tool call at a time.
 
 mod advice;
-mod apart;
+mod agent_resolver;
 mod arbitrate;
 mod attachments;
 mod bounds;
-mod cast;
+mod call_hooks;
 mod charts;
 mod checking;
 mod collect;
@@ -17,12 +17,11 @@ mod custody;
 mod delegate;
 mod evidence;
 mod group;
-mod hooked;
+mod isolation;
 mod look;
 mod mentions;
-mod misspelt;
 mod models;
-mod observed;
+mod observed_provider;
 mod open;
 mod outside;
 mod patch;
@@ -39,14 +38,15 @@ mod specs;
 mod tool;
 mod trees;
 mod types;
-mod untrust;
+mod unknown_tools;
+mod untrusted_text;
 
-pub use apart::Apart;
-pub use arbitrate::{Again, AskAgainError, ask_again};
+pub use arbitrate::{AskAgainError, ReplayedDecision, ask_again};
 pub use attachments::ATTACHMENTS_BYTES_MAX;
-pub use observed::observed;
+pub use isolation::ProjectWorktrees;
+pub use observed_provider::observed;
 pub use permit::permissions;
-pub use read::{Health, Problems, is_broken};
+pub use read::{AgentProblems, ComponentHealth, is_broken};
 pub use rounds::{JudgedRound, begin_rounds, judge_round};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
@@ -56,7 +56,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_host::{Answer, Call, Edition, Environment, HostError, OnRestart, Service, ServiceError, Services};
+use rawko_host::{
+    Edition, Environment, HostError, OnRestart, Service, ServiceCall, ServiceError, ServiceFuture, Services,
+};
 
 use self::types::CallPolicy;
 use crate::agent::Agents;
@@ -65,10 +67,10 @@ use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
 use rawko_model::provider::Providers;
-use rawko_programs::checks::{Check, LanguageServers};
+use rawko_programs::checks::{LanguageServers, ProjectCheck};
 use rawko_programs::hooks::CommandHooks;
 use rawko_programs::mcp::McpServers;
-use rawko_tools::{Layer, Permissions, Toolbox};
+use rawko_tools::{GrantLayer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
 pub const CHARTS: [(&str, &str); 13] = [
@@ -100,13 +102,13 @@ pub struct AgentServices {
     /// Tools that agents may call.
     pub toolbox: Toolbox,
     /// The tool rules of the settings, outermost first: managed, the user's, the project's.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<GrantLayer>,
     /// Rules on single calls in the settings of the project and the user.
     pub permissions: Vec<Permissions>,
     /// Thresholds of loop control.
     pub loops: LoopSettings,
     /// The checks of the settings; `None` detects them from the project each time.
-    pub checks: Option<Vec<Check>>,
+    pub checks: Option<Vec<ProjectCheck>>,
     /// Patterns of files that agents may not change for a check to count.
     pub protected: Vec<String>,
     /// Time for running the checks before a task begins; zero leaves that out.
@@ -136,7 +138,7 @@ pub struct AgentServices {
     /// Checkpoints of the project's files.
     pub history: History,
     /// Copies of the project that agents work in.
-    pub apart: Apart,
+    pub apart: ProjectWorktrees,
     /// The worktree that this agent_services is for.
     pub worktree: Option<String>,
     /// Disk space of all worktrees.
@@ -234,7 +236,7 @@ macro_rules! typed {
 }
 
 impl Service for AgentService {
-    fn call(&self, call: Call) -> Answer {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         let agent_services = match self.kind {
             ServiceKind::Close | ServiceKind::Merge => None,
             _ => self.agent_services.apart_for(&call.instance),
@@ -242,8 +244,10 @@ impl Service for AgentService {
         let project = Arc::clone(&self.agent_services);
         let agent_services = agent_services.unwrap_or_else(|| Arc::clone(&project));
         match self.kind {
-            ServiceKind::Close => typed!(apart::close(&agent_services, &call.instance).await?),
-            ServiceKind::Merge => typed!(apart::merge(&agent_services, &call, types::input(&call)?).await?),
+            ServiceKind::Close => typed!(isolation::close(&agent_services, &call.instance).await?),
+            ServiceKind::Merge => {
+                typed!(isolation::merge(&agent_services, &call, types::input(&call)?).await?)
+            }
             ServiceKind::Open => typed!(open::open(&project, &call, types::input(&call)?).await?),
             ServiceKind::Look => typed!(look::look(&agent_services, &call, types::input(&call)?).await?),
             ServiceKind::Compact => {
@@ -307,6 +311,6 @@ impl Service for AgentService {
 }
 
 /// Reads the input of a service that can be called without one.
-fn optional<T: serde::de::DeserializeOwned + Default>(call: &Call) -> Result<T, ServiceError> {
+fn optional<T: serde::de::DeserializeOwned + Default>(call: &ServiceCall) -> Result<T, ServiceError> {
     if call.input.is_null() { Ok(T::default()) } else { types::input(call) }
 }

@@ -1,19 +1,19 @@
 //! `work:open`: builds a session from an agent's file, its phase, and all layers that narrow its rights.
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 
 use super::attachments::AttachedImages;
 use super::read::model_of;
-use super::session::Session;
+use super::session::AgentSession;
 use super::types::{CallPolicy, OpenInput, OpenOutput, value};
-use super::{AgentServices, advice, delegate, mentions, untrust};
+use super::{AgentServices, advice, delegate, mentions, untrusted_text};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_arbiter::{Plan, PlanStep, StepStatus};
 use rawko_model::provider::{OutputSchema, ReasoningEffort};
-use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use rawko_tools::{ASK_USER, AskMode, BashFilter, Grant, Layer, Permissions};
+use rawko_model::{Message, MessagePart, Role, ToolResult, ToolSpec, ToolUse};
+use rawko_tools::{ASK_USER, AskMode, BashFilter, Grant, GrantLayer, Permissions};
 
 const HELPER_PHASE: &str = "explore";
 /// The source of a mode that a person gave for one run.
@@ -21,11 +21,11 @@ const PERMISSION_MODE: &str = "--permission-mode";
 
 pub(super) async fn open(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: OpenInput,
 ) -> Result<OpenOutput, ServiceError> {
     let agent = agent_services.agent(input.agent.as_deref().unwrap_or_default())?;
-    let name = super::apart::name_of(&call.instance, &agent.name);
+    let name = super::isolation::name_of(&call.instance, &agent.name);
     let asked = Isolation { isolation: &input.isolation, worktree: &input.worktree };
     let worktree = agent_services.isolate(agent, &call.instance, &name, asked).await?;
     let phase = phase(agent_services, input.phase.as_deref())?;
@@ -45,13 +45,13 @@ pub(super) async fn open(
     let messages = attached.keep_all(messages);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
     Ok(OpenOutput {
-        untrusted: untrust::sources(&input.untrusted, &messages),
+        untrusted: untrusted_text::sources(&input.untrusted, &messages),
         session,
         messages,
         attached: attached.into_values(),
         goal,
         unseen,
-        worktree: worktree.as_ref().map(super::apart::about),
+        worktree: worktree.as_ref().map(super::isolation::about),
     })
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Isolation<'i> {
 }
 
 /// The parts of an input that become messages.
-pub(super) struct Task<'i> {
+pub(super) struct TaskInput<'i> {
     pub(super) messages: Option<&'i [Message]>,
     pub(super) prompt: &'i Value,
     pub(super) data: &'i Value,
@@ -71,18 +71,18 @@ pub(super) struct Task<'i> {
 }
 
 impl OpenInput {
-    fn task(&self) -> Task<'_> {
+    fn task(&self) -> TaskInput<'_> {
         let (prompt, data, plan) = (&self.prompt, &self.data, &self.plan);
-        Task { messages: self.messages.as_deref(), prompt, data, plan }
+        TaskInput { messages: self.messages.as_deref(), prompt, data, plan }
     }
 }
 
-pub(super) type Named<'w> = Option<(&'w str, &'w Phase)>;
+pub(super) type NamedPhase<'w> = Option<(&'w str, &'w Phase)>;
 
 pub(super) fn phase<'w>(
     agent_services: &'w AgentServices,
     name: Option<&'w str>,
-) -> Result<Named<'w>, ServiceError> {
+) -> Result<NamedPhase<'w>, ServiceError> {
     let Some(name) = name else { return Ok(None) };
     match agent_services.phases.find(name) {
         Some(phase) => Ok(Some((name, phase))),
@@ -98,9 +98,9 @@ pub(super) fn phase<'w>(
 pub(super) fn grant(
     agent_services: &AgentServices,
     agent: &AgentFile,
-    phase: Named<'_>,
+    phase: NamedPhase<'_>,
     callers: Option<&Grant>,
-    call: &Call,
+    call: &ServiceCall,
 ) -> Grant {
     let policy = CallPolicy::of(call);
     // The settings' layers always count: a chart could give a grant without them.
@@ -127,8 +127,8 @@ pub(super) fn within_settings(agent_services: &AgentServices, mut grant: Grant) 
     grant
 }
 
-fn distinct(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
-    let mut known: Vec<Layer> = Vec::new();
+fn distinct(layers: impl IntoIterator<Item = GrantLayer>) -> Vec<GrantLayer> {
+    let mut known: Vec<GrantLayer> = Vec::new();
     for layer in layers {
         if !known.contains(&layer) {
             known.push(layer);
@@ -147,10 +147,10 @@ fn is_person_expected(agent: &AgentFile, grant: &Grant) -> bool {
 async fn session(
     agent_services: &AgentServices,
     agent: &AgentFile,
-    phase: Named<'_>,
+    phase: NamedPhase<'_>,
     grant: Grant,
     input: &OpenInput,
-) -> Result<Session, ServiceError> {
+) -> Result<AgentSession, ServiceError> {
     let loops = agent_services.loops.clone();
     let (model, model_from) = model(agent, phase, input.model.as_deref());
     let full = agent_services.within(&grant);
@@ -164,7 +164,7 @@ async fn session(
         .into_iter()
         .flatten()
         .fold(u64::from(loops.completions_max), u64::min);
-    Ok(Session {
+    Ok(AgentSession {
         agent: agent.name.clone(),
         model,
         model_from,
@@ -194,7 +194,7 @@ async fn session(
 }
 
 /// Returns the model, and the place that names it: the phase, the agent's file, the task, or the default.
-fn model(agent: &AgentFile, phase: Named<'_>, task: Option<&str>) -> (String, String) {
+fn model(agent: &AgentFile, phase: NamedPhase<'_>, task: Option<&str>) -> (String, String) {
     let of_phase = phase.and_then(|(name, phase)| {
         Some((phase.model.clone()?, format!("`phases.{name}.model` in {}", phase.file)))
     });
@@ -204,7 +204,7 @@ fn model(agent: &AgentFile, phase: Named<'_>, task: Option<&str>) -> (String, St
     of_phase.or_else(of_agent).or_else(of_task).unwrap_or_default()
 }
 
-pub(super) fn system(agent: &AgentFile, phase: Named<'_>, grant: &Grant) -> String {
+pub(super) fn system(agent: &AgentFile, phase: NamedPhase<'_>, grant: &Grant) -> String {
     let of_phase = phase.map_or_else(String::new, |(_, phase)| advice::within(phase.prompt.trim(), grant));
     let parts = [agent.system_prompt.trim(), &of_phase];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
@@ -244,15 +244,15 @@ pub(super) fn schema(schema: &Value) -> Result<Option<OutputSchema>, ServiceErro
 }
 
 /// Returns the conversation so far and the new prompt.
-pub(super) fn messages(task: &Task<'_>) -> Result<Vec<Message>, ServiceError> {
+pub(super) fn messages(task: &TaskInput<'_>) -> Result<Vec<Message>, ServiceError> {
     let mut messages = task.messages.unwrap_or_default().to_vec();
     let mut parts = unanswered(&messages);
     parts.extend(prompt(task.prompt)?);
     if !task.data.is_null() {
-        parts.push(Part::Text { text: format!("Input:\n{}", pretty(task.data)) });
+        parts.push(MessagePart::Text { text: format!("Input:\n{}", pretty(task.data)) });
     }
     if let Some(plan) = Plan::of(task.plan).filter(|_| !task.plan.get("steps").is_null()) {
-        parts.push(Part::Text { text: format!("The plan:\n{}", checklist(&plan)) });
+        parts.push(MessagePart::Text { text: format!("The plan:\n{}", checklist(&plan)) });
     }
     if !parts.is_empty() {
         messages.push(Message { role: Role::User, parts });
@@ -265,26 +265,26 @@ pub(super) fn messages(task: &Task<'_>) -> Result<Vec<Message>, ServiceError> {
 
 /// Work that was stopped may have left pending tool calls; providers reject a conversation with a call that has no
 /// result.
-fn unanswered(messages: &[Message]) -> Vec<Part> {
+fn unanswered(messages: &[Message]) -> Vec<MessagePart> {
     let asked = messages.last().into_iter().flat_map(Message::tool_uses);
     let result = |asked: &ToolUse| ToolResult {
         id: asked.id.clone(),
         content: "not run: the work was stopped before it came to this".to_owned(),
         is_error: true,
     };
-    asked.map(|asked| Part::ToolResult(result(asked))).collect()
+    asked.map(|asked| MessagePart::ToolResult(result(asked))).collect()
 }
 
 /// Parses text, or a list of parts with images among them.
-fn prompt(prompt: &Value) -> Result<Vec<Part>, ServiceError> {
+fn prompt(prompt: &Value) -> Result<Vec<MessagePart>, ServiceError> {
     match prompt {
         Value::Null => Ok(Vec::new()),
-        Value::Str(text) => Ok(vec![Part::Text { text: text.to_string() }]),
+        Value::Str(text) => Ok(vec![MessagePart::Text { text: text.to_string() }]),
         Value::List(_) => prompt.read().map_err(|error| {
             ServiceError::new(Category::Failed, format!("`prompt` is not a list of text and images: {error}"))
         }),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => {
-            Ok(vec![Part::Text { text: pretty(prompt) }])
+            Ok(vec![MessagePart::Text { text: pretty(prompt) }])
         }
     }
 }
@@ -303,16 +303,19 @@ fn checklist(plan: &Plan) -> String {
     plan.steps.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn is_image(part: &Part) -> bool {
+fn is_image(part: &MessagePart) -> bool {
     match part {
-        Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
+        MessagePart::Image { .. } | MessagePart::ImageRef { .. } => true,
+        MessagePart::Text { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => false,
     }
 }
 
 /// Returns a phase's rules as a layer for the gate.
-fn phase_layer(phase: &Phase, name: &str) -> Layer {
-    Layer {
+fn phase_layer(phase: &Phase, name: &str) -> GrantLayer {
+    GrantLayer {
         source: format!("the phase `{name}` (`phases.{name}.tools`, from {})", phase.file),
         allowed: phase.tools.clone(),
         blocked: phase.blocked.clone(),

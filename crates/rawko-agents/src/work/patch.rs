@@ -8,7 +8,7 @@ use rawko_host::{Category, ServiceError};
 
 use super::types::{PatchInput, PatchOutput};
 use super::{AgentServices, evidence};
-use rawko_programs::changes::{Patch, Snapshot};
+use rawko_programs::changes::{FolderSnapshot, Patch};
 
 /// The patch is a value of a chart's context, which is limited.
 const TEXT_BYTES_MAX: usize = 900 * 1024;
@@ -30,7 +30,7 @@ pub(super) async fn patch(
     let file = input.write.then(|| format!("{}.patch", branch.replace('/', "-")));
     let (heading, target) = (heading(&title, &input.body, &branch), file.clone());
     let made = evidence::blocking(move || {
-        let snapshot = Snapshot::open(&all, &name).map_err(|error| error.to_string())?;
+        let snapshot = FolderSnapshot::open(&all, &name).map_err(|error| error.to_string())?;
         let snapshot = snapshot.ok_or("the snapshot of the project is no longer stored")?;
         let mut patch = snapshot.patch(&root);
         if let Some(target) = &target {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_host::{Call, Category, ServiceError, Settings, SettingsReader};
+use rawko_host::{Category, ServiceCall, ServiceError, Settings, SettingsReader};
 
 use super::AgentServices;
 use super::delegate::TASK;
@@ -14,8 +14,8 @@ use super::types::{
 };
 use rawko_model::ToolUse;
 use rawko_tools::{
-    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, ToolQuestion, WantedHost,
-    network_rule, read_section, shown,
+    ASK_USER, AskMode, Clearance, Grant, Judgement, Party, PermissionEffect, Permissions, ToolQuestion,
+    WantedHost, network_rule, read_section, shown,
 };
 use serde_json::json;
 
@@ -37,7 +37,12 @@ impl AgentServices {
 
     /// Adds the hosts that the person approved earlier in this run. Only rawko's own chart is known to pass on answers of
     /// people and nothing else.
-    pub(super) fn with_approved_hosts(&self, mut grant: Grant, hosts: &[String], call: &Call) -> Grant {
+    pub(super) fn with_approved_hosts(
+        &self,
+        mut grant: Grant,
+        hosts: &[String],
+        call: &ServiceCall,
+    ) -> Grant {
         if !hosts.is_empty() && self.is_own_chart(call) {
             grant.add_permissions([Permissions::answered_hosts(hosts.iter().map(String::as_str))]);
         }
@@ -53,7 +58,7 @@ impl AgentServices {
         untrusted: Option<&str>,
     ) -> Judgement {
         let judgement = self.toolbox.judge(name, input, &self.within(grant), untrusted);
-        if judgement.effect != Effect::Ask || judgement.always.is_empty() {
+        if judgement.effect != PermissionEffect::Ask || judgement.always.is_empty() {
             return judgement;
         }
         let fresh = self.fresh(grant);
@@ -72,12 +77,12 @@ impl AgentServices {
     /// Returns the grant for running a call, with the current settings if it would ask otherwise.
     pub(super) fn fresh_if_asking(&self, asked: &ToolUse, grant: Grant) -> Grant {
         let judgement = self.toolbox.judge(&asked.name, &asked.input, &self.within(&grant), None);
-        if judgement.effect == Effect::Ask { self.fresh(&grant) } else { self.within(&grant) }
+        if judgement.effect == PermissionEffect::Ask { self.fresh(&grant) } else { self.within(&grant) }
     }
 
     /// Returns true if a call comes from rawko's own chart `agent`, the only one that is known to pass on approvals of
     /// people and nothing else.
-    pub(super) fn is_own_chart(&self, call: &Call) -> bool {
+    pub(super) fn is_own_chart(&self, call: &ServiceCall) -> bool {
         let own = self.own_chart.get_or_init(|| {
             let editions = super::editions().unwrap_or_default();
             editions.iter().find(|edition| edition.chart.id() == "agent").map(|edition| edition.chart.hash())
@@ -108,7 +113,7 @@ pub fn permissions(settings: &Settings) -> (Vec<Permissions>, FileFindings) {
 
 pub(super) fn permit(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: &PermitInput,
 ) -> Result<PermitOutput, ServiceError> {
     let asked = input.call.tool_use();
@@ -116,22 +121,22 @@ pub(super) fn permit(
     let grant = agent_services.with_approved_hosts(input.grant.clone(), &input.hosts, call);
     let untrusted = input.untrusted.first().map(String::as_str);
     let judgement = agent_services.judge(&asked.name, &asked.input, &grant, untrusted);
-    if asked.name == ASK_USER && judgement.effect != Effect::Deny {
+    if asked.name == ASK_USER && judgement.effect != PermissionEffect::Deny {
         let grant = agent_services.within(&grant);
         let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
         return question(agent, &asked, is_refused, judgement.expires_ms);
     }
     let Judgement { effect, rule, mode, .. } = &judgement;
     let decision = match (effect, mode) {
-        (Effect::Allow, _) => {
+        (PermissionEffect::Allow, _) => {
             let (decision, rule) = (PermitDecision::Allow, rule.clone());
             return Ok(PermitOutput { decision, rule, host: None, request: Value::Null });
         }
-        (Effect::Deny, _) => format!("this call is denied by {rule} (rule permission_denied)"),
-        (Effect::Ask, AskMode::Deny) => format!(
+        (PermissionEffect::Deny, _) => format!("this call is denied by {rule} (rule permission_denied)"),
+        (PermissionEffect::Ask, AskMode::Deny) => format!(
             "this call needs the approval of a person by {rule}, and this run does not wait for one (rule approval_required)"
         ),
-        (Effect::Ask, AskMode::Wait) => {
+        (PermissionEffect::Ask, AskMode::Wait) => {
             let request = value(&request(agent_services, agent, &asked, &judgement));
             let (decision, rule, host) = (PermitDecision::Ask, rule.clone(), judgement.host.clone());
             return Ok(PermitOutput { decision, rule, host, request });
@@ -233,7 +238,7 @@ fn question(
 /// Builds the request for hosts that a program could not reach. `None` if this run does not wait for a person.
 pub(super) fn host_request(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     asked: &ToolUse,
     grant: &Grant,
     agent: Option<&str>,
@@ -296,7 +301,7 @@ fn request(
 /// Returns the state of a call for the toolbox. An approval counts only if it comes from rawko's own chart.
 pub(super) fn clearance<'c>(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     grant: &Grant,
     input: &'c ToolInput,
 ) -> Clearance<'c> {
@@ -367,9 +372,9 @@ fn basis_of_call(agent_services: &AgentServices, name: &str, input: &AuditedInpu
         }
     };
     match (judgement.effect, judgement.rule.is_empty()) {
-        (Effect::Allow, true) => Some("no permission rule applies".to_owned()),
-        (Effect::Allow, false) => Some(format!("permitted by {}", judgement.rule)),
-        (Effect::Ask, _) => Some(format!("not approved, asked by {}", judgement.rule)),
-        (Effect::Deny, _) => Some(format!("denied by {}", judgement.rule)),
+        (PermissionEffect::Allow, true) => Some("no permission rule applies".to_owned()),
+        (PermissionEffect::Allow, false) => Some(format!("permitted by {}", judgement.rule)),
+        (PermissionEffect::Ask, _) => Some(format!("not approved, asked by {}", judgement.rule)),
+        (PermissionEffect::Deny, _) => Some(format!("denied by {}", judgement.rule)),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::AgentServices;
 use crate::agent::{AgentFile, Level};
-use rawko_arbiter::{AgentProfile, ToolNames, Transitions};
+use rawko_arbiter::{AgentProfile, AgentTransitions, ToolNames};
 
 impl AgentServices {
     /// Returns the selectable agents, in the project's order.
@@ -22,7 +22,7 @@ fn profile(agent: &AgentFile) -> AgentProfile {
         display_name: Some(agent.display_name.clone()),
         when_to_use: agent.when_to_use.clone(),
         tools: ToolNames { allowed: agent.tools.allowed.clone(), blocked },
-        transitions: Transitions {
+        transitions: AgentTransitions {
             on_success: transitions.on_success.clone(),
             on_failure: transitions.on_failure.clone(),
             on_max_iterations: transitions.on_max_iterations.clone(),

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
-use rawko_chart::{Finding, Severity, Source, Span};
+use rawko_chart::{Finding, Severity, SourceFile, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
 use super::service_tools::ServiceTools;
 use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
-use super::{AgentServices, misspelt};
-use crate::agent::{AgentFile, Agents, Kind, Level};
+use super::{AgentServices, unknown_tools};
+use crate::agent::{AgentFile, AgentKind, Agents, Level};
 use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
@@ -18,15 +18,17 @@ use rawko_model::provider::{Providers, Scripted};
 use rawko_process::{Egress, HostRule, HostRules};
 use rawko_programs::checks;
 use rawko_programs::hooks::CommandHooks;
-use rawko_programs::mcp::{HealthState, McpServers, McpSettings, SamplingModel, ServerHealth, read_mcp_file};
+use rawko_programs::mcp::{
+    McpHealthState, McpServers, McpSettings, SamplingModel, ServerHealth, read_mcp_file,
+};
 use rawko_tools::{Grant, LayeredTools, Permissions, SamplingSettings, SearchEngine, SearchModel, Toolbox};
 
 /// Problems, grouped by file.
-pub type Problems = Vec<(Source, Vec<Finding>)>;
+pub type AgentProblems = Vec<(SourceFile, Vec<Finding>)>;
 
 /// The status of a component, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
+pub struct ComponentHealth {
     /// Component, such as a provider or an MCP server.
     pub about: String,
     /// True if it can be used.
@@ -37,7 +39,7 @@ pub struct Health {
 
 impl AgentServices {
     /// Reads everything agents need from a project. Unreadable parts are reported and left out.
-    pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
+    pub fn read(root: &Path, settings: &Settings) -> (Self, AgentProblems) {
         Self::read_with(root, settings, Agents::read(root, settings.environment()))
     }
 
@@ -45,9 +47,9 @@ impl AgentServices {
     pub fn read_with(
         root: &Path,
         settings: &Settings,
-        (agents, wrong): (Agents, Problems),
-    ) -> (Self, Problems) {
-        let mut problems = Problems::new();
+        (agents, wrong): (Agents, AgentProblems),
+    ) -> (Self, AgentProblems) {
+        let mut problems = AgentProblems::new();
         let agents = agents.with_built_in();
         problems.extend(wrong);
         let mut said = ModelSettings { settings, root, problems: &mut problems };
@@ -57,14 +59,14 @@ impl AgentServices {
         let (loops, wrong) = LoopSettings::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let phases = said.read("phases", |reader, sections| {
-            misspelt::in_phases(reader, sections);
+            unknown_tools::in_phases(reader, sections);
             Phases::built_in().with(reader, sections)
         });
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let (protected, start_time) = said.read("checks", checks_section);
         let LayeredTools { settings: tools, layers } = said.read("tools", |reader, sections| {
-            misspelt::in_tools(reader, sections);
+            unknown_tools::in_tools(reader, sections);
             LayeredTools::read(reader, sections)
         });
         let (permissions, wrong) = super::permit::permissions(settings);
@@ -125,7 +127,7 @@ impl AgentServices {
             language_servers: checks::LanguageServers::default(),
             own_chart: OnceLock::new(),
             history: OnceLock::new(),
-            apart: super::Apart::default(),
+            apart: super::ProjectWorktrees::default(),
             worktree: None,
             worktree_bytes_max,
         };
@@ -133,19 +135,19 @@ impl AgentServices {
     }
 
     /// Checks everything agents depend on: models, rules, servers.
-    pub async fn health(&self) -> Vec<Health> {
+    pub async fn health(&self) -> Vec<ComponentHealth> {
         let mut all = self.agents_health();
         all.extend(self.servers.check().await.into_iter().map(server_health));
         all
     }
 
     /// Checks the agents only, without contacting any server.
-    pub fn agents_health(&self) -> Vec<Health> {
+    pub fn agents_health(&self) -> Vec<ComponentHealth> {
         self.agents.all().iter().map(|agent| self.model_health(agent)).collect()
     }
 
     /// WebSearch is optional: agents do not have it without a service, which is valid.
-    pub fn search_health(&self) -> Health {
+    pub fn search_health(&self) -> ComponentHealth {
         let about = "web search".to_owned();
         let (ok, text) = match self.toolbox.settings().search.as_ref().map(|search| &search.engine) {
             None => {
@@ -161,31 +163,33 @@ impl AgentServices {
             }
             Some(engine) => (true, format!("asks {}", engine.name())),
         };
-        Health { about, ok, text }
+        ComponentHealth { about, ok, text }
     }
 
-    fn model_health(&self, agent: &AgentFile) -> Health {
+    fn model_health(&self, agent: &AgentFile) -> ComponentHealth {
         let about = format!("agent {}", agent.name);
         let problems = agent.layer().problems();
         if let Some(problem) = problems.into_iter().next() {
-            return Health { about, ok: false, text: problem };
+            return ComponentHealth { about, ok: false, text: problem };
         }
         let model = model_of(agent).unwrap_or_default();
         let (ok, text) = match agent.kind {
-            Kind::Llm | Kind::Scripted => match self.providers.find(&model) {
+            AgentKind::Llm | AgentKind::Scripted => match self.providers.find(&model) {
                 Ok((_, name)) => (true, format!("asks {name}")),
                 // A problem of a built-in agent is not an error of the project.
                 Err(problem) => (agent.level == Level::BuiltIn, problem.to_string()),
             },
-            Kind::Process | Kind::Acp => {
+            AgentKind::Process | AgentKind::Acp => {
                 let program =
                     agent.command.as_ref().map(|command| command.program.clone()).unwrap_or_default();
                 (true, format!("runs {program}"))
             }
-            Kind::Human => (true, "is a person".to_owned()),
-            Kind::Chart => (true, format!("runs the chart {}", agent.chart.as_deref().unwrap_or_default())),
+            AgentKind::Human => (true, "is a person".to_owned()),
+            AgentKind::Chart => {
+                (true, format!("runs the chart {}", agent.chart.as_deref().unwrap_or_default()))
+            }
         };
-        Health { about, ok, text }
+        ComponentHealth { about, ok, text }
     }
 }
 
@@ -217,47 +221,47 @@ fn sampling(
 }
 
 /// Reports skills that agents name and the project does not have: a skill may limit an agent.
-fn missing_skills(agents: &Agents, words: &ProjectWords) -> Problems {
+fn missing_skills(agents: &Agents, words: &ProjectWords) -> AgentProblems {
     let missing = |agent: &AgentFile| {
         let is_known = |name: &String| words.skills.iter().any(|skill| skill.name == *name);
         let names: Vec<String> = agent.skills.iter().filter(|name| !is_known(name)).cloned().collect();
         let message = format!("there is no skill `{}`", names.first()?);
         let help = "add .agents/skills/NAME/SKILL.md, or remove it from `skills`";
         let finding = UNSUPPORTED_KEY.at(Span::new(0, 0), message).help(help);
-        Some((Source::new(agent.file.as_str(), ""), vec![finding]))
+        Some((SourceFile::new(agent.file.as_str(), ""), vec![finding]))
     };
     agents.all().iter().filter_map(missing).collect()
 }
 
-fn server_health(server: ServerHealth) -> Health {
-    let ok = server.state == HealthState::Up;
+fn server_health(server: ServerHealth) -> ComponentHealth {
+    let ok = server.state == McpHealthState::Up;
     let tools = server.tools.map(|tools| format!(", {tools} tools")).unwrap_or_default();
     let text = match &server.problem {
         Some(problem) if !ok => format!("{}: {problem}", server.server),
         Some(_) | None => format!("{}{tools}", server.server),
     };
-    Health { about: format!("MCP server {}", server.name), ok, text }
+    ComponentHealth { about: format!("MCP server {}", server.name), ok, text }
 }
 
 /// The settings being read, and the collected problems.
 struct ModelSettings<'a> {
     settings: &'a Settings,
     root: &'a Path,
-    problems: &'a mut Problems,
+    problems: &'a mut AgentProblems,
 }
 
 impl ModelSettings<'_> {
     /// Adds the script of each scripted agent as a provider.
     fn with_scripts(&mut self, providers: Providers, agents: &Agents) -> Providers {
         agents.all().iter().fold(providers, |providers, agent| {
-            let Some(script) = agent.script.as_ref().filter(|_| agent.kind == Kind::Scripted) else {
+            let Some(script) = agent.script.as_ref().filter(|_| agent.kind == AgentKind::Scripted) else {
                 return providers;
             };
             match Scripted::read(&self.root.join(script)) {
                 Ok(scripted) => providers.with(script_provider(&agent.name), Arc::new(scripted)),
                 Err(problem) => {
                     let finding = UNREADABLE.at(Span::new(0, 0), problem.to_string());
-                    let source = Source::new(agent.file.as_str(), "");
+                    let source = SourceFile::new(agent.file.as_str(), "");
                     self.problems.push((source, vec![finding.help("fix the script, or name another one")]));
                     providers
                 }
@@ -279,7 +283,7 @@ impl ModelSettings<'_> {
     fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
         for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
             let text = self.settings.source(&file).text;
-            self.problems.push((Source::new(file, text), findings));
+            self.problems.push((SourceFile::new(file, text), findings));
         }
     }
 }
@@ -287,7 +291,7 @@ impl ModelSettings<'_> {
 /// Returns the model named by an agent's file; its own script counts as one.
 pub(super) fn model_of(agent: &AgentFile) -> Option<String> {
     match (&agent.kind, &agent.script) {
-        (Kind::Scripted, Some(_)) => Some(script_provider(&agent.name)),
+        (AgentKind::Scripted, Some(_)) => Some(script_provider(&agent.name)),
         _ => {
             let models: Vec<String> =
                 agent.model.iter().chain(&agent.fallback_models).map(ToString::to_string).collect();
@@ -302,6 +306,6 @@ fn script_provider(agent: &str) -> String {
 }
 
 /// Returns true if there are errors that must be fixed before anything runs.
-pub fn is_broken(problems: &Problems) -> bool {
+pub fn is_broken(problems: &AgentProblems) -> bool {
     problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
 }

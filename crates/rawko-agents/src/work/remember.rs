@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 
 use super::AgentServices;
-use super::complete::{Origin, ask};
+use super::complete::{CompletionOrigin, ask};
 use super::models::ModelChain;
 use super::types::{RememberInput, RememberOutput};
 use crate::memories::{
@@ -20,7 +20,7 @@ const WHO: &str = "memory";
 
 pub(super) async fn remember(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: RememberInput,
 ) -> Result<RememberOutput, ServiceError> {
     let text = input.text.as_deref().unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) async fn remember(
     let (task, agent) = (input.task.as_deref(), input.agent.as_deref());
     let (task, agent) = (task.unwrap_or_default(), agent.unwrap_or_default());
     let extraction = Extraction { task, agent, text, known: &titles };
-    let origin = Origin { agent: WHO, occasion: input.occasion.as_deref(), attempt: input.attempt };
+    let origin = CompletionOrigin { agent: WHO, occasion: input.occasion.as_deref(), attempt: input.attempt };
     let request = CompletionRequest {
         messages: vec![Message::text(Role::User, extraction_prompt(&extraction))],
         schema: Some(OutputSchema { name: "memories".into(), schema: Value::from_json(extraction_schema()) }),

@@ -1,9 +1,9 @@
 //! The rounds of channels, judged by the project's checks as those of a task are. Separate from the evidence of tasks,
 //! because a channel has no end and no chart that carries its base.
 
-use rawko_arbiter::progress::{Progress, Round, Standing};
+use rawko_arbiter::progress::{Round, RoundStanding, TaskProgress};
 use rawko_core::Value;
-use rawko_programs::checks::{Base, Doubts, tree_hash};
+use rawko_programs::checks::{CheckBase, Doubts, tree_hash};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{RoundReport, blocking, checks_of, evidence, limits, state_folder, the_round};
@@ -24,7 +24,7 @@ pub struct JudgedRound {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ChannelMemory {
-    progress: Progress,
+    progress: TaskProgress,
     round: Option<Round>,
 }
 
@@ -40,7 +40,7 @@ pub async fn judge_round(
     let root = agent_services.root.clone();
     let tree = blocking(move || tree_hash(&root)).await.ok()?;
     if round.is_none() {
-        progress = Progress::begun(&tree);
+        progress = TaskProgress::begun(&tree);
     }
     let round = match round.filter(|round| round.tree == tree) {
         Some(round) => round,
@@ -57,19 +57,19 @@ pub async fn judge_round(
     };
     progress.without = without.saturating_sub(1);
     let standing = progress.record(&round, &limits(agent_services));
-    let (without, is_loop) = (progress.without, standing == Standing::Loop);
+    let (without, is_loop) = (progress.without, standing == RoundStanding::Loop);
     let memory = serde_json::to_value(ChannelMemory { progress, round: Some(round) }).ok()?;
     Some(JudgedRound { without, is_loop, memory })
 }
 
 /// Records the checks of a channel before its agents work, and returns those from before. What a person changes
 /// meanwhile is accepted. `None` if the project cannot be read.
-pub async fn begin_rounds(agent_services: &AgentServices, channel: &str) -> Option<Base> {
+pub async fn begin_rounds(agent_services: &AgentServices, channel: &str) -> Option<CheckBase> {
     let (root, checks, protected) =
         (agent_services.root.clone(), checks_of(agent_services), agent_services.protected.clone());
     let state = state_folder(agent_services);
     let recorded = blocking(move || {
-        let mut base = Base::of(&root, checks, &protected);
+        let mut base = CheckBase::of(&root, checks, &protected);
         if let Ok(folder) = &state {
             Doubts::read(folder).apply(&mut base, &root);
         }

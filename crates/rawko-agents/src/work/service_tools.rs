@@ -8,7 +8,7 @@ use rawko_core::Value;
 use rawko_host::ToolService;
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
-use rawko_tools::{Occasion, Running, ToolOutcome, ToolSource};
+use rawko_tools::{Occasion, ToolFuture, ToolOutcome, ToolSource};
 
 /// Start of the names of these tools.
 const PREFIX: &str = "mcp__services__";
@@ -59,7 +59,7 @@ impl ToolSource for ServiceTools {
         self.find(name).is_some_and(ToolService::is_safe_to_repeat)
     }
 
-    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> ToolFuture<'a> {
         self.call_for(name, input, access, Occasion::default())
     }
 
@@ -69,7 +69,7 @@ impl ToolSource for ServiceTools {
         input: Value,
         access: ProjectAccess,
         occasion: Occasion<'a>,
-    ) -> Running<'a> {
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let Some(service) = self.find(name) else {
                 return ToolOutcome::failed(format!("there is no service for `{name}`"));

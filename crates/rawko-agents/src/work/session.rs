@@ -1,4 +1,4 @@
-//! `Session`: an agent's file, its phase and its tools at the start of an execution. Frozen, so that an execution
+//! `AgentSession`: an agent's file, its phase and its tools at the start of an execution. Frozen, so that an execution
 //! continues unchanged after a restart, even if its files were edited meanwhile.
 
 use rawko_core::Value;
@@ -9,7 +9,7 @@ use rawko_model::provider::{OutputSchema, ReasoningEffort};
 use rawko_tools::Grant;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Session {
+pub(super) struct AgentSession {
     pub(super) agent: String,
     /// `provider/model`, or a chain of them: `a, b`. Empty for the default.
     pub(super) model: String,

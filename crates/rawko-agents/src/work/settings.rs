@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{INVALID_VALUE, UNREADABLE};
-use rawko_chart::{Finding, Severity, Source, Span, nearest};
+use rawko_chart::{Finding, Severity, SourceFile, Span, nearest};
 use rawko_core::{Map, Value};
 use rawko_host::{Section, SettingsReader};
 
-use super::read::Problems;
+use super::read::AgentProblems;
 use crate::agent::Agents;
 use crate::memories::{MEMORIES_FOLDER, read_memories};
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts, unknown_placeholders};
@@ -210,9 +210,9 @@ fn insist_on_agent(reader: &mut SettingsReader<'_>, name: &str, span: Span, agen
 pub(super) fn prompts(
     root: &std::path::Path,
     settings: &ArbiterSettings,
-    problems: &mut Problems,
+    problems: &mut AgentProblems,
 ) -> Prompts {
-    let source = |text: &str| Source::new(".rawko/prompts", text);
+    let source = |text: &str| SourceFile::new(".rawko/prompts", text);
     let prompts = match Prompts::read(root, settings) {
         Ok(prompts) => prompts,
         Err(error) => {
@@ -233,14 +233,14 @@ pub(super) fn prompts(
 }
 
 /// Unreadable memories do not prevent work.
-pub(super) fn memory_problems(root: &std::path::Path) -> Problems {
+pub(super) fn memory_problems(root: &std::path::Path) -> AgentProblems {
     let folder = root.join(MEMORIES_FOLDER);
     let memories = match read_memories(&folder) {
         Ok(memories) => memories,
         Err(error) => {
             let finding = UNREADABLE.at(Span::new(0, 0), format!("memories cannot be read: {error}"));
             let finding = Finding { severity: Severity::Warning, ..finding };
-            return vec![(Source::new(MEMORIES_FOLDER, ""), vec![finding])];
+            return vec![(SourceFile::new(MEMORIES_FOLDER, ""), vec![finding])];
         }
     };
     let told = memories.problems.into_iter().map(|problem| {
@@ -249,7 +249,7 @@ pub(super) fn memory_problems(root: &std::path::Path) -> Problems {
             text.split_inclusive('\n').take(problem.line.saturating_sub(1)).map(str::len).sum();
         let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
         let finding = INVALID_VALUE.at(Span::new(start, end), problem.message);
-        let source = Source::new(format!("{MEMORIES_FOLDER}/{}", problem.file), text);
+        let source = SourceFile::new(format!("{MEMORIES_FOLDER}/{}", problem.file), text);
         (source, vec![Finding { severity: Severity::Warning, ..finding }])
     });
     told.collect()

@@ -4,26 +4,26 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 
 use super::attachments::AttachedImages;
 use super::bounds::{TurnUse, bounded_data, cut};
-use super::hooked::Hooked;
+use super::call_hooks::CallWithHooks;
 use super::open::within_settings;
 use super::types::{CallFailure, CallPolicy, GroupedResult, ToolInput, ToolOutput, VerdictWord, value};
-use super::{AgentServices, advice, permit, trees, untrust};
+use super::{AgentServices, advice, permit, trees, untrusted_text};
 use rawko_arbiter::loop_control::{
-    Detector, LoopMemory, LoopSettings, Observation, Verdict, check_before, fingerprint_of, observe,
+    CallObservation, Detector, LoopMemory, LoopSettings, LoopVerdict, check_before, fingerprint_of, observe,
 };
 use rawko_arbiter::{Plan, StepStatus};
-use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{Grant, OutputWatch, Refusal, ToolCall, ToolOutcome, with_output_watch};
+use rawko_model::{MessagePart, ToolResult, ToolUse};
+use rawko_tools::{Grant, OutputWatch, ToolCall, ToolOutcome, ToolRefusal, with_output_watch};
 
 /// `project` is the agent_services of the project, whose worktree the agent may be in.
 pub(super) async fn run(
     agent_services: &AgentServices,
     project: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: ToolInput,
 ) -> Result<Value, ServiceError> {
     if input.worktree.is_some() && agent_services.worktree.is_none() {
@@ -49,7 +49,7 @@ pub(super) async fn run(
     let running = async {
         let may_change = agent_services.toolbox.may_leave_changes(&asked.name, &asked.input);
         let running = with_output_watch(output_watch(call), agent_services.toolbox.run(tool_call, &grant));
-        let hooked = Hooked { agent_services, asked: &asked, instance: &call.instance, grant: &grant };
+        let hooked = CallWithHooks { agent_services, asked: &asked, instance: &call.instance, grant: &grant };
         let running = hooked.run(running);
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
@@ -68,8 +68,9 @@ pub(super) async fn run(
     let outcome = noted(agent_services, &asked, &input.notes, outcome);
     let outcome = advice::hinted(outcome, &grant);
     let recovery = if outcome.is_error { advice::recovery(&asked, &outcome, &grant) } else { Vec::new() };
-    let source = if rejected.is_some() { None } else { untrust::source(agent_services, &asked, &outcome) };
-    let outcome = untrust::marked(outcome, source.as_deref());
+    let source =
+        if rejected.is_some() { None } else { untrusted_text::source(agent_services, &asked, &outcome) };
+    let outcome = untrusted_text::marked(outcome, source.as_deref());
     if let Some(refusal) = &outcome.refusal {
         let observed =
             CallFailure { memory: Some(memory), recovery: Some(recovery), ..CallFailure::default() };
@@ -133,8 +134,8 @@ fn beside(
     let seen = fingerprint_of(&asked.name, &asked.input, (&*outcome.content, outcome.is_error), settings);
     let outcome = advice::hinted(outcome, grant);
     let recovery = if outcome.is_error { advice::recovery(asked, &outcome, grant) } else { Vec::new() };
-    let source = untrust::source(agent_services, asked, &outcome);
-    let outcome = untrust::marked(outcome, source.as_deref());
+    let source = untrusted_text::source(agent_services, asked, &outcome);
+    let outcome = untrusted_text::marked(outcome, source.as_deref());
     if let Some(refusal) = &outcome.refusal {
         let observed = CallFailure { seen: Some(seen), recovery: Some(recovery), ..CallFailure::default() };
         return Err(refused(&outcome, refusal, observed));
@@ -154,7 +155,7 @@ fn beside(
 }
 
 /// Reports the last line of a command's output to people who watch.
-fn output_watch(call: &Call) -> OutputWatch {
+fn output_watch(call: &ServiceCall) -> OutputWatch {
     let teller = call.teller.clone();
     Arc::new(move |line| {
         let parts = [("type", Value::str("tool_output")), ("line", Value::str(line))];
@@ -166,7 +167,7 @@ fn output_watch(call: &Call) -> OutputWatch {
 fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, AttachedImages) {
     let (mut attached, mut images, mut missing) = (AttachedImages::default(), Vec::new(), Vec::new());
     for (number, image) in outcome.images.into_iter().enumerate() {
-        let bytes = if let Part::Image { data, .. } = &image { data.len() } else { 0 };
+        let bytes = if let MessagePart::Image { data, .. } = &image { data.len() } else { 0 };
         match turn.image(bytes) {
             Ok(()) => images.push(attached.keep(image)),
             Err(why) => missing.push(format!("[image {} is not shown: {why}]", number + 1)),
@@ -245,39 +246,39 @@ pub(super) async fn attempt(
     memory: LoopMemory,
     settings: &LoopSettings,
     running: impl Future<Output = ToolOutcome>,
-) -> (ToolOutcome, LoopMemory, Verdict) {
+) -> (ToolOutcome, LoopMemory, LoopVerdict) {
     let (name, input) = (&*asked.name, &asked.input);
     match check_before(&memory, name, input, settings) {
-        Verdict::Fine | Verdict::Notice { .. } => {}
-        Verdict::Block { .. } | Verdict::Doom { .. } => {
-            let (memory, verdict) = observe(memory, Observation::Blocked { name, input }, settings);
+        LoopVerdict::Fine | LoopVerdict::Notice { .. } => {}
+        LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => {
+            let (memory, verdict) = observe(memory, CallObservation::Blocked { name, input }, settings);
             // The caller gets the reason.
             return (ToolOutcome::failed(words(&verdict).unwrap_or_default()), memory, verdict);
         }
     }
     let outcome = running.await;
     let (content, is_error) = (&*outcome.content, outcome.is_error);
-    let observation = Observation::Returned { name, input, content, is_error };
+    let observation = CallObservation::Returned { name, input, content, is_error };
     let (memory, verdict) = observe(memory, observation, settings);
     (outcome, memory, verdict)
 }
 
 /// Appends a notice to the content, where the model reads it.
-pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
+pub(super) fn noticed(content: String, verdict: &LoopVerdict) -> String {
     match verdict {
-        Verdict::Notice { text } => format!("{content}\n\n{text}"),
-        Verdict::Fine | Verdict::Block { .. } | Verdict::Doom { .. } => content,
+        LoopVerdict::Notice { text } => format!("{content}\n\n{text}"),
+        LoopVerdict::Fine | LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => content,
     }
 }
 
 /// A state's loop settings only narrow.
-pub(super) fn settings(session: &LoopSettings, call: &Call) -> Result<LoopSettings, ServiceError> {
+pub(super) fn settings(session: &LoopSettings, call: &ServiceCall) -> Result<LoopSettings, ServiceError> {
     let narrowed = session.narrowed(&CallPolicy::of(call).loops);
     narrowed.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))
 }
 
 /// Builds a refusal, for the audit and the chart; the model reads `content`. `observed` has what loop control noted.
-fn refused(outcome: &ToolOutcome, refusal: &Refusal, observed: CallFailure) -> ServiceError {
+fn refused(outcome: &ToolOutcome, refusal: &ToolRefusal, observed: CallFailure) -> ServiceError {
     let details = CallFailure {
         content: outcome.content.clone(),
         rule: refusal.rule.clone(),
@@ -306,16 +307,18 @@ fn with_agent(plan: Value, before: &Value, agent: Option<&str>) -> Value {
     changed.to_value()
 }
 
-pub(super) fn words(verdict: &Verdict) -> Option<&str> {
+pub(super) fn words(verdict: &LoopVerdict) -> Option<&str> {
     match verdict {
-        Verdict::Fine => None,
-        Verdict::Notice { text } | Verdict::Block { text } | Verdict::Doom { text, .. } => Some(text),
+        LoopVerdict::Fine => None,
+        LoopVerdict::Notice { text } | LoopVerdict::Block { text } | LoopVerdict::Doom { text, .. } => {
+            Some(text)
+        }
     }
 }
 
-pub(super) fn detector(verdict: &Verdict) -> Option<Detector> {
+pub(super) fn detector(verdict: &LoopVerdict) -> Option<Detector> {
     match verdict {
-        Verdict::Doom { detector, .. } => Some(*detector),
-        Verdict::Fine | Verdict::Notice { .. } | Verdict::Block { .. } => None,
+        LoopVerdict::Doom { detector, .. } => Some(*detector),
+        LoopVerdict::Fine | LoopVerdict::Notice { .. } | LoopVerdict::Block { .. } => None,
     }
 }

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rawko_host::{Call, Settings, SettingsReader};
+use rawko_host::{ServiceCall, Settings, SettingsReader};
 use rawko_process::Confinement;
-use rawko_programs::checkpoints::{Author, CheckpointSettings, Checkpoints, EntryKind};
+use rawko_programs::checkpoints::{ChangeAuthor, CheckpointSettings, Checkpoints, EntryKind};
 use rawko_programs::worktrees::Worktrees;
 use rawko_settings::{Environment, StateDir};
 use rawko_tools::{LayeredTools, Toolbox};
@@ -83,11 +83,11 @@ pub(super) fn worktrees_folder(environment: &Environment) -> Option<PathBuf> {
 /// Runs a call that may change files. Returns its result, and the checkpoint or the reason why there is none.
 pub(super) async fn recorded<T>(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     label: &str,
     running: impl Future<Output = T>,
 ) -> (T, Option<CheckpointRecord>) {
-    let author = Author {
+    let author = ChangeAuthor {
         kind: EntryKind::Call,
         instance: call.instance.to_string(),
         call: call.idempotency.to_string(),
@@ -107,7 +107,7 @@ pub(super) async fn recorded<T>(
         return (running.await, problem(&error.to_string()));
     }
     // A call that is cancelled does not come to its end.
-    let _running = RunningCall { history, author: &author };
+    let _running = CallCheckpoint { history, author: &author };
     let result = running.await;
     match history.end(&author).await {
         Ok(None) => (result, None),
@@ -116,12 +116,12 @@ pub(super) async fn recorded<T>(
     }
 }
 
-struct RunningCall<'c> {
+struct CallCheckpoint<'c> {
     history: &'c Checkpoints,
-    author: &'c Author,
+    author: &'c ChangeAuthor,
 }
 
-impl Drop for RunningCall<'_> {
+impl Drop for CallCheckpoint<'_> {
     fn drop(&mut self) {
         self.history.abandon(self.author);
     }

@@ -9,15 +9,15 @@ use reachable::{based, round};
 use std::sync::Arc;
 
 use expect_test::expect;
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{AgentEntry, Chart, Event, Now, Snapshot, Value, World, start, step};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use serde_json::{Value as Json, json};
 
 const CHART: &str = include_str!("../../../../charts/orchestrator.yaml");
 
 fn chart() -> Arc<Chart> {
-    let loaded = load(&Source::new("orchestrator.yaml", CHART), &Registry::default());
+    let loaded = load(&SourceFile::new("orchestrator.yaml", CHART), &Registry::default());
     assert!(loaded.findings.is_empty(), "{:?}", loaded.findings);
     Arc::new(loaded.chart.unwrap())
 }
@@ -86,7 +86,7 @@ fn events() -> Vec<(&'static str, Json)> {
 }
 
 /// Summarises in a word or two.
-fn outcome(before: &Line, after: &Line) -> String {
+fn outcome(before: &ReportLine, after: &ReportLine) -> String {
     assert_eq!(after.error, None);
     let handled = after.traces.iter().any(|step| step.handled);
     let moved = before.configuration != after.configuration;

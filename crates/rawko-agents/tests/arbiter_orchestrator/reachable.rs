@@ -110,7 +110,7 @@ fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
 fn no_path_of_the_phases_leads_to_done_while_a_check_fails() {
     let text = include_str!("../../../../charts/plan_build.yaml");
     let loaded = rawko_chart::load(
-        &rawko_chart::Source::new("plan_build.yaml", text),
+        &rawko_chart::SourceFile::new("plan_build.yaml", text),
         &rawko_chart::Registry::default(),
     );
     let chart = loaded.chart.unwrap();

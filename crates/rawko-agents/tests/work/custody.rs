@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rawko_agents::work::{begin_rounds, judge_round};
 use rawko_core::Value;
-use rawko_host::{Host, Start};
+use rawko_host::{Host, StartOptions};
 use rawko_store::MemoryStore;
 use serde_json::{Value as Json, json};
 
@@ -106,7 +106,9 @@ fn project(waits: bool, number: &Number) -> Yard {
 }
 
 async fn start(host: &Host, chart: &str, input: Json) {
-    host.start(Start { chart: chart.into(), input: input.into(), id: Some("first".into()) }).await.unwrap();
+    host.start(StartOptions { chart: chart.into(), input: input.into(), id: Some("first".into()) })
+        .await
+        .unwrap();
 }
 
 async fn wait_for(yard: &Yard, file: &str) {
@@ -235,7 +237,7 @@ async fn agents_of_a_channel_do_not_change_what_judges_them() {
     begin_rounds(&agent_services, "room").await.unwrap();
     let host = yard.host().await;
     let speaks =
-        Start { chart: "one".into(), input: json!({}).into(), id: Some("room.speaks.worker".into()) };
+        StartOptions { chart: "one".into(), input: json!({}).into(), id: Some("room.speaks.worker".into()) };
     host.start(speaks).await.unwrap();
     host.settled("room.speaks.worker", Duration::from_secs(60)).await.unwrap();
     host.close().await;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::Start;
+use rawko_host::StartOptions;
 use rawko_model::provider::{
-    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError,
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamListener,
 };
-use rawko_model::{Message, Part, Role, StopReason, ToolUse, Usage};
+use rawko_model::{Message, MessagePart, Role, StopReason, ToolUse, Usage};
 use rawko_store::{MemoryStore, Store};
 use serde_json::json;
 
@@ -21,12 +21,12 @@ const MIB: usize = 1024 * 1024;
 /// A model that answers what it is given, in order. A script could not hold answers of this size.
 #[derive(Default)]
 struct Canned {
-    answers: Mutex<VecDeque<Result<Vec<Part>, ProviderError>>>,
+    answers: Mutex<VecDeque<Result<Vec<MessagePart>, ProviderError>>>,
     asked: Mutex<Vec<CompletionRequest>>,
 }
 
 impl Provider for Canned {
-    fn complete<'a>(&'a self, request: CompletionRequest, _: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(&'a self, request: CompletionRequest, _: StreamListener<'a>) -> CompletionFuture<'a> {
         let is_summary = request.occasion.ends_with("/summary");
         self.asked.lock().unwrap().push(request);
         let answer = if is_summary { Some(Ok(vec![text("A summary.")])) } else { None };
@@ -44,7 +44,7 @@ impl Provider for Canned {
 }
 
 impl Canned {
-    fn new(answers: impl IntoIterator<Item = Vec<Part>>) -> Arc<Self> {
+    fn new(answers: impl IntoIterator<Item = Vec<MessagePart>>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().map(Ok).collect()), ..Self::default() })
     }
 
@@ -55,35 +55,35 @@ impl Canned {
     /// Every call in the last prompt, with the results it has there.
     fn answered(&self) -> Vec<(String, Vec<String>)> {
         let messages = self.asked().last().unwrap().messages.clone();
-        let parts: Vec<Part> = messages.into_iter().flat_map(|message| message.parts).collect();
+        let parts: Vec<MessagePart> = messages.into_iter().flat_map(|message| message.parts).collect();
         let results = |id: &str| {
-            let of = |part: &Part| match part {
-                Part::ToolResult(result) if result.id == id => Some(result.content.clone()),
+            let of = |part: &MessagePart| match part {
+                MessagePart::ToolResult(result) if result.id == id => Some(result.content.clone()),
                 _ => None,
             };
             parts.iter().filter_map(of).collect()
         };
-        let call = |part: &Part| match part {
-            Part::ToolUse(call) => Some((call.id.clone(), results(&call.id))),
+        let call = |part: &MessagePart| match part {
+            MessagePart::ToolUse(call) => Some((call.id.clone(), results(&call.id))),
             _ => None,
         };
         parts.iter().filter_map(call).collect()
     }
 }
 
-fn text(text: &str) -> Part {
-    Part::Text { text: text.to_owned() }
+fn text(text: &str) -> MessagePart {
+    MessagePart::Text { text: text.to_owned() }
 }
 
-fn call(id: &str, name: &str, input: Value) -> Part {
-    Part::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input })
+fn call(id: &str, name: &str, input: Value) -> MessagePart {
+    MessagePart::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input })
 }
 
-fn write(id: &str, path: &str, bytes: usize) -> Part {
+fn write(id: &str, path: &str, bytes: usize) -> MessagePart {
     call(id, "Write", Value::map([("path", Value::str(path)), ("content", Value::from("x".repeat(bytes)))]))
 }
 
-fn read(id: &str, path: &str) -> Part {
+fn read(id: &str, path: &str) -> MessagePart {
     call(id, "Read", Value::map([("path", Value::str(path))]))
 }
 
@@ -104,7 +104,7 @@ fn image(yard: &Yard, path: &str, bytes: usize, number: u8) {
 
 fn images(request: &CompletionRequest) -> usize {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
-    parts.filter(|part| matches!(part, Part::Image { .. })).count()
+    parts.filter(|part| matches!(part, MessagePart::Image { .. })).count()
 }
 
 /// Counts the allowed calls of a tool.
@@ -164,7 +164,10 @@ async fn a_long_session_sees_its_newest_images() {
     let last = model.asked().last().unwrap().clone();
     assert_eq!(images(&last), 7, "as many as one request can hold");
     let newest = last.messages.last().unwrap();
-    assert!(newest.parts.iter().any(|part| matches!(part, Part::Image { .. })), "the newest among them");
+    assert!(
+        newest.parts.iter().any(|part| matches!(part, MessagePart::Image { .. })),
+        "the newest among them"
+    );
 }
 
 #[tokio::test]
@@ -177,7 +180,7 @@ async fn an_image_is_found_again_after_a_restart() {
     image(&yard, "1.png", 4 * MIB, 1);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let host = yard.host_on(Arc::clone(&store)).await;
-    host.start(Start { chart: "one".into(), input: Value::Null, id: Some("i".into()) }).await.unwrap();
+    host.start(StartOptions { chart: "one".into(), input: Value::Null, id: Some("i".into()) }).await.unwrap();
     let mut changes = host.changes();
     while host.results("i.worker.0").is_ok_and(|agent| agent.configuration != ["working.backing_off"]) {
         changes.changed().await.unwrap();

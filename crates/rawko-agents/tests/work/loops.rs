@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::Start;
+use rawko_host::StartOptions;
 use rawko_store::{MemoryStore, Store};
 use serde_json::{Value as Json, json};
 
@@ -150,7 +150,7 @@ async fn a_back_off_survives_a_restart() {
     .back_off_first("10ms");
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let host = yard.host_on(Arc::clone(&store)).await;
-    host.start(Start { chart: "one".into(), input: Value::Null, id: Some("i".into()) }).await.unwrap();
+    host.start(StartOptions { chart: "one".into(), input: Value::Null, id: Some("i".into()) }).await.unwrap();
     let mut changes = host.changes();
     while host.results("i.worker.0").is_ok_and(|agent| agent.configuration != ["working.backing_off"]) {
         changes.changed().await.unwrap();

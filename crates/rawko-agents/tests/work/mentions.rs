@@ -1,6 +1,6 @@
 //! `@path` in a prompt: files and images are attached as far as the agent may read them.
 
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use serde_json::json;
 
 use crate::yard::{Yard, yard};
@@ -20,10 +20,10 @@ fn project() -> Yard {
 async fn prompt(yard: &Yard, text: &str) -> (Vec<String>, usize) {
     yard.run("one", json!({"prompt": text})).await;
     let parts = yard.asked().remove(0).messages.remove(0).parts;
-    let images = parts.iter().filter(|part| matches!(part, Part::Image { .. })).count();
+    let images = parts.iter().filter(|part| matches!(part, MessagePart::Image { .. })).count();
     let texts = parts
         .iter()
-        .filter_map(|part| if let Part::Text { text } = part { Some(text.clone()) } else { None });
+        .filter_map(|part| if let MessagePart::Text { text } = part { Some(text.clone()) } else { None });
     (texts.skip(1).collect(), images)
 }
 

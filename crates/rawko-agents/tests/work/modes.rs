@@ -1,6 +1,6 @@
 //! Execution modes and ready workflows with a real host: only the models are scripted.
 
-use rawko_agents::modes::{ExecutionMode, Join, Step};
+use rawko_agents::modes::{ExecutionMode, Join, ModeStep};
 use rawko_core::{Status, Value};
 use serde_json::{Value as Json, json};
 
@@ -29,7 +29,8 @@ async fn each_mode_runs_agents_and_charts() {
         {"agent": "editor", "text": "nothing to edit"},
         {"agent": "worker", "text": "done"},
     ]);
-    let steps = [Step::agent("writer"), Step::agent("editor").prompt("Shorten it."), Step::chart("one")];
+    let steps =
+        [ModeStep::agent("writer"), ModeStep::agent("editor").prompt("Shorten it."), ModeStep::chart("one")];
     let modes = [
         (ExecutionMode::Sequential, ["writer done a draft", "editor done a better draft"]),
         (ExecutionMode::Pipeline, ["writer done a draft", "editor done a better draft"]),
@@ -51,7 +52,7 @@ async fn each_mode_runs_agents_and_charts() {
 #[tokio::test]
 async fn an_agent_that_does_not_exist_is_a_failed_step() {
     let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]);
-    let steps = [Step::agent("writer"), Step::agent("missing")];
+    let steps = [ModeStep::agent("writer"), ModeStep::agent("missing")];
     let host = yard.host().await;
     for (join, outcome) in
         [(Join::All, "failed"), (Join::Settled, "finished"), (Join::AtLeast(1), "finished")]

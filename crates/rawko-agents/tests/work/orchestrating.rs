@@ -22,7 +22,7 @@ fn who(output: &Value) -> Vec<String> {
 /// Returns the orchestrator's final context and its output.
 async fn run(yard: &Yard, input: serde_json::Value) -> (Value, Value) {
     let host = yard.host().await;
-    let start = rawko_host::Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) };
+    let start = rawko_host::StartOptions { chart: "rawko".into(), input: input.into(), id: Some("t".into()) };
     host.start(start).await.unwrap();
     host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
     let results = host.results("t").unwrap();
@@ -129,7 +129,9 @@ async fn memories_that_cannot_be_read_are_mentioned_and_the_work_goes_on() {
     let host = yard.host().await;
     std::fs::write(yard.root().join(".rawko/memories"), "a file where a folder should be").unwrap();
     let input = json!({"task": "Write a note", "remember": false}).into();
-    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.start(rawko_host::StartOptions { chart: "rawko".into(), input, id: Some("t".into()) })
+        .await
+        .unwrap();
     host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
     let results = host.results("t").unwrap();
     assert_eq!(results.output.get("outcome").as_str(), Some("complete"), "{}", results.output);
@@ -157,7 +159,9 @@ async fn a_question_without_an_answer_is_in_the_journal() {
     let yard = project("- {agent: arbiter, steps: [{error: {code: invalid_request, message: no}}]}\n");
     let host = yard.host().await;
     let input = json!({"task": "Weigh the moon", "maxFailures": 1}).into();
-    host.start(rawko_host::Start { chart: "rawko".into(), input, id: Some("t".into()) }).await.unwrap();
+    host.start(rawko_host::StartOptions { chart: "rawko".into(), input, id: Some("t".into()) })
+        .await
+        .unwrap();
     host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
     let reader = host.reader();
     let records = reader.store().tail(0, 1_000).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::Start;
+use rawko_host::StartOptions;
 use serde_json::{Value as Json, json};
 
 use crate::yard::{Yard, exists, yard};
@@ -295,7 +295,7 @@ async fn leaving_the_state_ends_it() {
     let yard = program(&json!([[{"say": "working"}, {"hang": null}]]));
     let host = yard.host().await;
     let mut progress = host.progress();
-    let start = Start { chart: "outer".into(), input: json!({}).into(), id: Some("i".into()) };
+    let start = StartOptions { chart: "outer".into(), input: json!({}).into(), id: Some("i".into()) };
     host.start(start).await.unwrap();
     let told = tokio::time::timeout(Duration::from_secs(60), progress.recv()).await.unwrap().unwrap();
     assert_eq!((&*told.name, &*told.id), ("agent:program", "work"));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use expect_test::expect_file;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_model::provider::CompletionRequest;
 use serde_json::json;
 
@@ -21,13 +21,13 @@ fn shown(request: &CompletionRequest) -> String {
         writeln!(text, "\n{} {}", number + 1, format!("{:?}", message.role).to_lowercase()).unwrap();
         for part in &message.parts {
             let part = match part {
-                Part::Text { text } => indented(text),
-                Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
+                MessagePart::Text { text } => indented(text),
+                MessagePart::Image { media_type, .. } | MessagePart::ImageRef { media_type, .. } => {
                     format!("    [{media_type}]")
                 }
-                Part::Reasoning(reasoning) => format!("    thinks {}", reasoning.text),
-                Part::ToolUse(call) => format!("    calls {} {}", call.name, call.input),
-                Part::ToolResult(result) => {
+                MessagePart::Reasoning(reasoning) => format!("    thinks {}", reasoning.text),
+                MessagePart::ToolUse(call) => format!("    calls {} {}", call.name, call.input),
+                MessagePart::ToolResult(result) => {
                     format!(
                         "    result{}\n{}",
                         if result.is_error { " (error)" } else { "" },

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use rawko_core::Value;
 use rawko_model::provider::{
-    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError,
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamListener,
 };
-use rawko_model::{Message, Part, Role, StopReason, ToolUse, Usage};
+use rawko_model::{Message, MessagePart, Role, StopReason, ToolUse, Usage};
 use serde_json::{Value as Json, json};
 
 /// One completion that is asked for.
@@ -43,7 +43,7 @@ impl Puppet {
 }
 
 impl Provider for Puppet {
-    fn complete<'a>(&'a self, request: CompletionRequest, _: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(&'a self, request: CompletionRequest, _: StreamListener<'a>) -> CompletionFuture<'a> {
         let call = {
             let mut counts = self.counts.lock().unwrap();
             let count = counts.entry(format!("{} {}", request.agent, request.occasion)).or_default();
@@ -56,8 +56,8 @@ impl Provider for Puppet {
         let kinds = kinds.iter().filter_map(Json::as_str).map(str::to_owned).collect();
         let turn = Turn { agent: &request.agent, occasion: &request.occasion, round, call, kinds };
         let part = match (self.acting)(&turn) {
-            Act::Say(text) => Ok(Part::Text { text }),
-            Act::Call(name, input) => Ok(Part::ToolUse(ToolUse {
+            Act::Say(text) => Ok(MessagePart::Text { text }),
+            Act::Call(name, input) => Ok(MessagePart::ToolUse(ToolUse {
                 id: format!("{}-{call}", request.occasion),
                 name: name.to_owned(),
                 input: Value::from_json(input),

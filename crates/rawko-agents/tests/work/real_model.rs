@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rawko_host::Start;
+use rawko_host::StartOptions;
 use serde_json::json;
 
 use crate::yard::yard;
@@ -95,7 +95,9 @@ async fn a_real_model_runs_a_task_to_its_end() {
     let yard = yard("- text: never\n").settings(settings).file(".rawko/agents/worker.md", &agent).model(&url);
     let input = json!({"task": "Write note.txt.", "remember": false, "maxIterations": 2, "backoffMs": 1});
     let host = yard.host().await;
-    host.start(Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) }).await.unwrap();
+    host.start(StartOptions { chart: "rawko".into(), input: input.into(), id: Some("t".into()) })
+        .await
+        .unwrap();
     // Several completions, each some seconds long on a busy machine.
     host.settled("t", Duration::from_secs(900)).await.unwrap();
     let output = host.results("t").unwrap().output;

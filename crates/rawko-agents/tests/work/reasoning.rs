@@ -1,7 +1,7 @@
 //! Reasoning at work: the setting, and thoughts on their way through the conversation.
 
-use rawko_model::Part;
-use rawko_testkit::{Answer, Format, ProviderServer, Reply, anthropic};
+use rawko_model::MessagePart;
+use rawko_testkit::{ModelAnswer, ModelReply, ProviderServer, WireProtocol, anthropic};
 use serde_json::json;
 
 use crate::yard::yard;
@@ -46,7 +46,9 @@ async fn thoughts_stay_in_the_conversation_and_out_of_the_answer() {
     assert_eq!(output.get("text").as_str(), Some("Done."));
     let thoughts = |messages: &[rawko_model::Message]| -> Vec<String> {
         let parts = messages.iter().flat_map(|message| &message.parts);
-        let of = |part: &Part| if let Part::Reasoning(it) = part { Some(it.text.clone()) } else { None };
+        let of = |part: &MessagePart| {
+            if let MessagePart::Reasoning(it) = part { Some(it.text.clone()) } else { None }
+        };
         parts.filter_map(of).collect()
     };
     assert_eq!(thoughts(&yard.asked()[1].messages), ["I should look first."], "sent with the tool's result");
@@ -68,7 +70,7 @@ async fn a_signature_comes_back_through_the_journal() {
     };
     let signature = "EqQBCgIYAhIM+/=é".repeat(400);
     let call = json!({"type": "tool_use", "id": "c1", "name": "Glob", "input": {"pattern": "*"}});
-    let first = Reply::events([
+    let first = ModelReply::events([
         anthropic::start(3),
         thinking("I should look.", &signature),
         anthropic::block_start(1, call),
@@ -76,7 +78,7 @@ async fn a_signature_comes_back_through_the_journal() {
         anthropic::end("tool_use", 4),
         anthropic::stop(),
     ]);
-    let second = Format::Anthropic.reply(&Answer::text(&["Done."]));
+    let second = WireProtocol::Anthropic.reply(&ModelAnswer::text(&["Done."]));
     let server = ProviderServer::replying([first, second]).await.unwrap();
     let with = format!(
         "providers: {{default: claude/claude-sonnet-4-5, reasoning: low, claude: {{kind: anthropic, base_url: '{}'}}}}",

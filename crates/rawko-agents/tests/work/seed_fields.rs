@@ -2,7 +2,7 @@
 //! step, recovery options of a failed call, and no blame for a filtered answer. And charts as agents.
 
 use rawko_core::Value;
-use rawko_host::Start;
+use rawko_host::StartOptions;
 use serde_json::json;
 
 use crate::yard::{Yard, yard};
@@ -10,7 +10,9 @@ use crate::yard::{Yard, yard};
 /// Runs a task, and returns its final context and its journal as text.
 async fn run(yard: &Yard, input: serde_json::Value) -> (Value, Value, String) {
     let host = yard.host().await;
-    host.start(Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) }).await.unwrap();
+    host.start(StartOptions { chart: "rawko".into(), input: input.into(), id: Some("t".into()) })
+        .await
+        .unwrap();
     host.settled("t", std::time::Duration::from_secs(60)).await.unwrap();
     let results = host.results("t").unwrap();
     let reader = host.reader();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::{Host, PersonAnswer, Settled, Start};
-use rawko_model::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
+use rawko_host::{Host, PersonAnswer, SettleReason, StartOptions};
+use rawko_model::provider::{CompletionFuture, CompletionRequest, Provider, Scripted, StreamListener};
 use rawko_store::{AuditLine, Filter};
 use serde_json::{Value as Json, json};
 use tokio::sync::Barrier;
@@ -45,14 +45,14 @@ fn results(yard: &Yard) -> Vec<String> {
 
 async fn started(yard: &Yard) -> Host {
     let host = yard.host().await;
-    let start = Start { chart: "one".into(), input: json!({}).into(), id: Some("i".into()) };
+    let start = StartOptions { chart: "one".into(), input: json!({}).into(), id: Some("i".into()) };
     host.start(start).await.unwrap();
     host
 }
 
 async fn ended(host: &Host) -> Value {
     let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
-    assert!(matches!(settled, Settled::Over(_)), "{settled:?}");
+    assert!(matches!(settled, SettleReason::Over(_)), "{settled:?}");
     host.results("i").unwrap().output
 }
 
@@ -91,7 +91,11 @@ struct Meeting {
 }
 
 impl Provider for Meeting {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
             if request.agent == "helper" {
                 self.barrier.wait().await;
@@ -192,7 +196,7 @@ async fn an_approval_of_one_call_loses_no_other() {
             .file("b.txt", "second\n");
         let host = started(&yard).await;
         let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
-        assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
+        assert!(matches!(&settled, SettleReason::Waiting(activity) if activity.person), "{settled:?}");
         let asking = host.reader().store().audit(None, usize::MAX).unwrap();
         let is_read = |line: &&AuditLine| &*line.service == "tool:Read" && &*line.decision == "allowed";
         let reads = asking.iter().filter(is_read).count();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rawko_agents::work::{self, AgentServices};
 use rawko_core::Value;
-use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
-use rawko_model::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
+use rawko_host::{Edition, Environment, Host, Settings, SettleReason, StartOptions};
+use rawko_model::provider::{CompletionFuture, CompletionRequest, Provider, Scripted, StreamListener};
 use rawko_store::{MemoryStore, Store};
 
 const SETTINGS: &str = "
@@ -49,7 +49,11 @@ pub(crate) struct Listening {
 }
 
 impl Provider for Listening {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         self.asked.lock().unwrap().push(request.clone());
         self.script.complete(request, listener)
     }
@@ -182,11 +186,11 @@ impl Yard {
         input: serde_json::Value,
     ) -> (Value, Vec<rawko_store::AuditLine>) {
         let host = self.host().await;
-        let start = Start { chart: chart.into(), input: input.into(), id: Some("i".into()) };
+        let start = StartOptions { chart: chart.into(), input: input.into(), id: Some("i".into()) };
         host.start(start).await.unwrap();
         let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
         let results = host.results("i").unwrap();
-        assert!(matches!(settled, Settled::Over(_)), "{settled:?} {:?}", results.error);
+        assert!(matches!(settled, SettleReason::Over(_)), "{settled:?} {:?}", results.error);
         let audit = host.reader().store().audit(None, usize::MAX).unwrap();
         host.close().await;
         (results.output, audit)
@@ -205,7 +209,7 @@ impl Yard {
     }
 }
 
-fn told(problems: &work::Problems) -> String {
+fn told(problems: &work::AgentProblems) -> String {
     let all = problems.iter().flat_map(|(source, findings)| {
         findings.iter().map(move |finding| format!("{}: {}\n", source.name, finding.message))
     });

@@ -17,7 +17,7 @@ const NAME_CHARS_MAX: usize = 64;
 #[serde(default)]
 pub struct LoopMemory {
     pub(super) recent: VecDeque<CallFingerprint>,
-    pub(super) blocked: VecDeque<Blocked>,
+    pub(super) blocked: VecDeque<BlockedCall>,
     /// Total number of calls.
     pub(super) count: u64,
     /// Value of `count` when this memory was handed over.
@@ -36,7 +36,7 @@ pub struct CallFingerprint {
 
 /// Number of attempts at a blocked call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Blocked {
+pub(super) struct BlockedCall {
     pub(super) call: String,
     pub(super) times: u32,
 }
@@ -136,7 +136,7 @@ impl LoopMemory {
     pub(super) fn set_blocked(&mut self, call: &str, times: u32) {
         self.blocked.retain(|blocked| blocked.call != call);
         if times > 0 {
-            self.blocked.push_back(Blocked { call: call.to_owned(), times });
+            self.blocked.push_back(BlockedCall { call: call.to_owned(), times });
         }
         while self.blocked.len() > BLOCKED_MAX {
             self.blocked.pop_front();

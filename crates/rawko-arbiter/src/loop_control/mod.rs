@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub use canonical::{canonical_call, canonical_result};
 pub use memory::{CallFingerprint, LoopMemory};
 pub use passes::{Pass, PassHistory, PassKind, judge_passes};
-pub use repeats::{Observation, check_before, fingerprint_of, observe, observe_fingerprint};
+pub use repeats::{CallObservation, check_before, fingerprint_of, observe, observe_fingerprint};
 pub use settings::{LoopSettings, NarrowingError};
 
 /// The reaction to a loop, in order of severity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum LoopVerdict {
     /// No loop.
     Fine,
     /// The agent gets a notice and continues.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::LoopSettings;
-use super::{Detector, Verdict};
+use super::{Detector, LoopVerdict};
 
 const PASSES_MAX: usize = 128;
 /// A notice is sent after four fifths of the time limit.
@@ -62,42 +62,42 @@ impl PassHistory {
 }
 
 /// Returns the most severe verdict on the passes so far.
-pub fn judge_passes(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict {
+pub fn judge_passes(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> LoopVerdict {
     let verdicts =
         [time(history, now_ms, settings), errors(history, settings), oscillation(history, settings)];
     verdicts
         .into_iter()
-        .fold(Verdict::Fine, |worst, verdict| if rank(&verdict) > rank(&worst) { verdict } else { worst })
+        .fold(LoopVerdict::Fine, |worst, verdict| if rank(&verdict) > rank(&worst) { verdict } else { worst })
 }
 
-fn rank(verdict: &Verdict) -> u8 {
+fn rank(verdict: &LoopVerdict) -> u8 {
     match verdict {
-        Verdict::Fine => 0,
-        Verdict::Notice { .. } => 1,
-        Verdict::Block { .. } => 2,
-        Verdict::Doom { .. } => 3,
+        LoopVerdict::Fine => 0,
+        LoopVerdict::Notice { .. } => 1,
+        LoopVerdict::Block { .. } => 2,
+        LoopVerdict::Doom { .. } => 3,
     }
 }
 
-fn time(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> Verdict {
+fn time(history: &PassHistory, now_ms: i64, settings: &LoopSettings) -> LoopVerdict {
     let spent = u64::try_from(now_ms.saturating_sub(history.started_ms)).unwrap_or(0);
     let most = settings.build_time_max_ms;
     let minutes = |ms: u64| ms / 60_000;
     if spent >= most {
         let text = format!("building has taken {} minutes, and may take {}", minutes(spent), minutes(most));
-        return Verdict::Doom { detector: Detector::TimeInBuild, text };
+        return LoopVerdict::Doom { detector: Detector::TimeInBuild, text };
     }
     if spent >= most / NOTICE_DENOMINATOR * NOTICE_NUMERATOR && most > NOTICE_DENOMINATOR {
         let left = minutes(most - spent);
-        return Verdict::Notice {
+        return LoopVerdict::Notice {
             text: format!("About {left} minutes are left for building. Finish what is begun."),
         };
     }
-    Verdict::Fine
+    LoopVerdict::Fine
 }
 
 /// Detects an error count that does not fall: the last count is not below the first, and it never fell twice in a row.
-fn errors(history: &PassHistory, settings: &LoopSettings) -> Verdict {
+fn errors(history: &PassHistory, settings: &LoopSettings) -> LoopVerdict {
     let counts = history.counts();
     let passes = usize::try_from(settings.stalled_passes).unwrap_or(usize::MAX);
     let is_stalled = |passes: usize| {
@@ -110,7 +110,7 @@ fn errors(history: &PassHistory, settings: &LoopSettings) -> Verdict {
     };
     if is_stalled(passes) {
         let text = format!("errors do not fall: {}", list(passes));
-        return Verdict::Doom { detector: Detector::ErrorsNotFalling, text };
+        return LoopVerdict::Doom { detector: Detector::ErrorsNotFalling, text };
     }
     let early = passes.saturating_sub(1);
     if early > 0 && is_stalled(early) {
@@ -118,9 +118,9 @@ fn errors(history: &PassHistory, settings: &LoopSettings) -> Verdict {
             "The number of errors does not fall: {}. Look for what they have in common.",
             list(early)
         );
-        return Verdict::Notice { text };
+        return LoopVerdict::Notice { text };
     }
-    Verdict::Fine
+    LoopVerdict::Fine
 }
 
 fn is_not_falling(window: &[u64]) -> bool {
@@ -130,17 +130,17 @@ fn is_not_falling(window: &[u64]) -> bool {
 }
 
 /// Counts alternations between implement and validate since the last progress.
-fn oscillation(history: &PassHistory, settings: &LoopSettings) -> Verdict {
+fn oscillation(history: &PassHistory, settings: &LoopSettings) -> LoopVerdict {
     let turns = turns_without_progress(&history.passes);
     let text =
         |turns: u32| format!("implement and validate have taken turns {turns} times and nothing got better");
     if turns >= settings.alternations_max {
-        return Verdict::Doom { detector: Detector::Oscillation, text: text(turns) };
+        return LoopVerdict::Doom { detector: Detector::Oscillation, text: text(turns) };
     }
     let is_half = settings.alternations_max > 1 && turns >= settings.alternations_max.div_ceil(2);
     match is_half {
-        true => Verdict::Notice { text: format!("Attention: {}. Take another way.", text(turns)) },
-        false => Verdict::Fine,
+        true => LoopVerdict::Notice { text: format!("Attention: {}. Take another way.", text(turns)) },
+        false => LoopVerdict::Fine,
     }
 }
 

@@ -7,11 +7,11 @@ use super::canonical::{canonical_call, canonical_result, fingerprint};
 use super::memory::{CallFingerprint, LoopMemory};
 use super::polling::is_polling;
 use super::settings::LoopSettings;
-use super::{Detector, Verdict};
+use super::{Detector, LoopVerdict};
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug)]
-pub enum Observation<'a> {
+pub enum CallObservation<'a> {
     /// It ran, or a rule refused it: the agent has read this result.
     Returned {
         /// Tool name.
@@ -33,14 +33,14 @@ pub enum Observation<'a> {
 }
 
 /// A cycle of calls at the end of the memory.
-struct Circle {
+struct CallCycle {
     /// Number of calls per round.
     length: usize,
     /// Number of consecutive calls that belong to it, over all rounds.
     calls: usize,
 }
 
-impl Circle {
+impl CallCycle {
     fn rounds(&self) -> u32 {
         u32::try_from(self.calls / self.length).unwrap_or(u32::MAX)
     }
@@ -63,34 +63,34 @@ impl Circle {
 
 /// Checks before a call if it would only repeat a cycle. Any call of the cycle is blocked, not only the expected next
 /// one: otherwise a cycle of two would continue with its other half.
-pub fn check_before(memory: &LoopMemory, name: &str, input: &Value, settings: &LoopSettings) -> Verdict {
+pub fn check_before(memory: &LoopMemory, name: &str, input: &Value, settings: &LoopSettings) -> LoopVerdict {
     let Some(circle) = worst(memory, settings).filter(|circle| circle.rounds() >= settings.block_after)
     else {
-        return Verdict::Fine;
+        return LoopVerdict::Fine;
     };
     let call = fingerprint(&canonical_call(name, input));
     let members = circle.members(memory);
     if !members.contains(&call.as_str()) {
-        return Verdict::Fine;
+        return LoopVerdict::Fine;
     }
     let tried: u32 = members.iter().map(|call| memory.times_blocked(call)).sum();
     match tried.saturating_add(1) >= settings.blocked_max {
         true => doom(memory, &circle),
-        false => Verdict::Block { text: block_text(memory, &circle) },
+        false => LoopVerdict::Block { text: block_text(memory, &circle) },
     }
 }
 
 /// Records a call and returns the verdict.
 pub fn observe(
     memory: LoopMemory,
-    observation: Observation<'_>,
+    observation: CallObservation<'_>,
     settings: &LoopSettings,
-) -> (LoopMemory, Verdict) {
+) -> (LoopMemory, LoopVerdict) {
     match observation {
-        Observation::Returned { name, input, content, is_error } => {
+        CallObservation::Returned { name, input, content, is_error } => {
             observe_fingerprint(memory, fingerprint_of(name, input, (content, is_error), settings), settings)
         }
-        Observation::Blocked { name, input } => {
+        CallObservation::Blocked { name, input } => {
             let verdict = check_before(&memory, name, input, settings);
             (blocked(memory, name, input), verdict)
         }
@@ -117,7 +117,7 @@ pub fn observe_fingerprint(
     mut memory: LoopMemory,
     seen: CallFingerprint,
     settings: &LoopSettings,
-) -> (LoopMemory, Verdict) {
+) -> (LoopMemory, LoopVerdict) {
     let is_progress = memory.last_result(&seen.call).is_some_and(|last| last != seen.result);
     if is_progress {
         memory.set_blocked(&seen.call, 0);
@@ -134,28 +134,28 @@ fn blocked(mut memory: LoopMemory, name: &str, input: &Value) -> LoopMemory {
     memory
 }
 
-fn judge(memory: &LoopMemory, settings: &LoopSettings) -> Verdict {
+fn judge(memory: &LoopMemory, settings: &LoopSettings) -> LoopVerdict {
     match worst(memory, settings) {
         Some(circle) if circle.rounds() >= settings.doom_after => doom(memory, &circle),
         // Once per round: a notice after every call of a long cycle would be noise itself.
         Some(circle) if circle.rounds() >= settings.notice_after && circle.is_round() => {
-            Verdict::Notice { text: notice_text(memory, &circle) }
+            LoopVerdict::Notice { text: notice_text(memory, &circle) }
         }
-        Some(_) | None => Verdict::Fine,
+        Some(_) | None => LoopVerdict::Fine,
     }
 }
 
 /// Returns the cycle with the most rounds; among equals the shortest.
-fn worst(memory: &LoopMemory, settings: &LoopSettings) -> Option<Circle> {
+fn worst(memory: &LoopMemory, settings: &LoopSettings) -> Option<CallCycle> {
     let longest = usize::try_from(settings.cycle_max).unwrap_or(usize::MAX);
     let circles = (1..=longest.min(memory.recent.len())).filter_map(|length| circle(memory, length));
-    circles.fold(None, |worst: Option<Circle>, circle| match worst {
+    circles.fold(None, |worst: Option<CallCycle>, circle| match worst {
         Some(worst) if worst.rounds() >= circle.rounds() => Some(worst),
         Some(_) | None => Some(circle),
     })
 }
 
-fn circle(memory: &LoopMemory, length: usize) -> Option<Circle> {
+fn circle(memory: &LoopMemory, length: usize) -> Option<CallCycle> {
     let recent = &memory.recent;
     let is_waiting = recent.iter().rev().take(length).any(|seen| seen.is_polling);
     if is_waiting {
@@ -166,15 +166,15 @@ fn circle(memory: &LoopMemory, length: usize) -> Option<Circle> {
         one.call == other.call && one.result == other.result
     };
     let same = (0..recent.len() - length).take_while(is_same).count();
-    Some(Circle { length, calls: length + same })
+    Some(CallCycle { length, calls: length + same })
 }
 
-fn doom(memory: &LoopMemory, circle: &Circle) -> Verdict {
+fn doom(memory: &LoopMemory, circle: &CallCycle) -> LoopVerdict {
     let text = format!("{} {} times with the same results", names(memory, circle), circle.rounds());
-    Verdict::Doom { detector: Detector::RepeatedCalls, text }
+    LoopVerdict::Doom { detector: Detector::RepeatedCalls, text }
 }
 
-fn notice_text(memory: &LoopMemory, circle: &Circle) -> String {
+fn notice_text(memory: &LoopMemory, circle: &CallCycle) -> String {
     format!(
         "You have called {} {} times in a row with the same arguments, and the results were the same each time. \
          Calling again will not change them. Use what you know, try something else, or say what you are missing.",
@@ -183,7 +183,7 @@ fn notice_text(memory: &LoopMemory, circle: &Circle) -> String {
     )
 }
 
-fn block_text(memory: &LoopMemory, circle: &Circle) -> String {
+fn block_text(memory: &LoopMemory, circle: &CallCycle) -> String {
     format!(
         "This call was not run: {} came back with the same results {} times in a row (`loop.block_after` in \
          .rawko/config.yaml). Do something else. If this is tried again and again, the work is stopped.",
@@ -193,7 +193,7 @@ fn block_text(memory: &LoopMemory, circle: &Circle) -> String {
 }
 
 /// Returns `` `Read`, `Grep` `` in the order of the cycle.
-fn names(memory: &LoopMemory, circle: &Circle) -> String {
+fn names(memory: &LoopMemory, circle: &CallCycle) -> String {
     let start = memory.recent.len() - circle.length;
     let names = memory.recent.iter().skip(start).map(|seen| format!("`{}`", seen.name));
     names.collect::<Vec<_>>().join(", ")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rawko_chart::{Document, DocumentEntry, Finding};
+use rawko_chart::{DocumentEntry, Finding, SpannedValue};
 use rawko_core::Value;
 use rawko_core::duration::parse_ms;
 use rawko_settings::{Section, SectionSource, SettingsReader};
@@ -122,7 +122,7 @@ struct LimitsSoFar {
 
 impl LimitsSoFar {
     /// Reduces the values that a section has just set to what outer sections allow.
-    fn apply(&mut self, own: &mut LoopSettings, section: &Document) {
+    fn apply(&mut self, own: &mut LoopSettings, section: &SpannedValue) {
         for entry in section.entries().unwrap_or_default() {
             if entry.key == "build_time_max" {
                 let outer = self.build_time_max_ms.unwrap_or(u64::MAX);
@@ -172,7 +172,7 @@ impl LoopSettings {
     }
 
     /// Applies one section over the current values.
-    pub fn take(&mut self, reader: &mut SettingsReader<'_>, section: &Document) {
+    pub fn take(&mut self, reader: &mut SettingsReader<'_>, section: &SpannedValue) {
         for entry in reader.record(section, "`loop`", &KEYS) {
             self.take_entry(reader, entry);
         }

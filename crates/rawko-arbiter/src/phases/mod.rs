@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rawko_chart::{Document, nearest};
+use rawko_chart::{SpannedValue, nearest};
 use rawko_core::Value;
 use rawko_settings::{Environment, Section, SettingsReader};
 
@@ -45,7 +45,7 @@ impl Phases {
     pub fn built_in() -> Self {
         let mut phases = Self::default();
         let mut reader = SettingsReader::new(Environment::none());
-        if let Ok(document) = Document::read(TABLE) {
+        if let Ok(document) = SpannedValue::read(TABLE) {
             phases.take(&mut reader, &document, "rawko's own table of phases");
         }
         phases
@@ -71,7 +71,7 @@ impl Phases {
         self.0.keys().map(String::as_str)
     }
 
-    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, file: &str) {
+    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &SpannedValue, file: &str) {
         let known: Vec<String> = self.0.keys().cloned().collect();
         for entry in reader.entries(document, "`phases`") {
             // A misspelt name would leave the phase that was meant as it is.
@@ -89,7 +89,7 @@ impl Phases {
     }
 
     /// Keeps the rules of a settings file, so that files nearer to the project only narrow them.
-    fn keep(&mut self, document: &Document, file: &str) {
+    fn keep(&mut self, document: &SpannedValue, file: &str) {
         for entry in document.entries().unwrap_or_default() {
             let Some(phase) = self.0.get_mut(&entry.key) else { continue };
             let mut own = Phase { file: file.to_owned(), ..Phase::default() };
@@ -108,8 +108,8 @@ impl Phases {
 }
 
 impl Phase {
-    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, name: &str) {
-        let texts = |reader: &mut SettingsReader<'_>, at: &Document, key: &str| -> Vec<String> {
+    fn take(&mut self, reader: &mut SettingsReader<'_>, document: &SpannedValue, name: &str) {
+        let texts = |reader: &mut SettingsReader<'_>, at: &SpannedValue, key: &str| -> Vec<String> {
             let what = format!("`{key}` of the phase `{name}`");
             reader.texts(at, &what).into_iter().map(|(text, _)| text.to_owned()).collect()
         };
@@ -139,7 +139,7 @@ impl Phase {
         }
     }
 
-    fn take_reasoning(&mut self, reader: &mut SettingsReader<'_>, at: &Document, name: &str) {
+    fn take_reasoning(&mut self, reader: &mut SettingsReader<'_>, at: &SpannedValue, name: &str) {
         let what = format!("`reasoning` of the phase `{name}`");
         let Some(text) = reader.scalar(at, &what) else { return };
         let is_level = ["low", "medium", "high"].contains(&text.as_str());
@@ -151,7 +151,7 @@ impl Phase {
         }
     }
 
-    fn take_limits(&mut self, reader: &mut SettingsReader<'_>, at: &Document, name: &str) {
+    fn take_limits(&mut self, reader: &mut SettingsReader<'_>, at: &SpannedValue, name: &str) {
         for entry in reader.record(at, &format!("`limits` of the phase `{name}`"), &["completions"]) {
             self.completions_max = reader.whole(&entry.value, "`completions`", 1);
         }
@@ -180,7 +180,7 @@ mod tests {
         let section = |file: &str, text: &str| Section {
             key: "phases".into(),
             file: file.into(),
-            document: Document::read(text).unwrap(),
+            document: SpannedValue::read(text).unwrap(),
         };
         let user = section("user.yaml", "design: {blocked: [Bash], limits: {completions: 3}}");
         let project = section("p.yaml", "design: {blocked: [], limits: {completions: 9}}\nresearhc: {}");
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_project_changes_what_it_mentions() {
         let document =
-            Document::read("design: {tools: [Read], model: anthropic/big}\nship: {prompt: Ship it.}\n")
+            SpannedValue::read("design: {tools: [Read], model: anthropic/big}\nship: {prompt: Ship it.}\n")
                 .unwrap();
         let section = Section { key: "phases".into(), file: ".rawko/config.yaml".into(), document };
         let mut reader = SettingsReader::new(Environment::none());

@@ -1,7 +1,7 @@
 //! Walks every action of a chart with its source location, including nested ones. Shared by several analyses, which
 //! need the assigned keys and the events sent to the chart itself.
 
-use rawko_core::{Action, ActionKind, NodeId, Slot, Template, Value};
+use rawko_core::{ActionBlueprint, ActionKind, DataTemplate, NodeId, Slot, Value};
 
 use super::index::ChartIndex;
 use crate::lowered::ActionPlaces;
@@ -19,12 +19,12 @@ pub(crate) struct Assigned {
 /// An event that an action sends to the chart's own instance.
 pub(crate) struct RaisedEvent<'a> {
     pub(crate) event: &'a str,
-    pub(crate) how: How,
+    pub(crate) how: AssignmentKind,
     pub(crate) span: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum AssignmentKind {
     Raised,
     SentToSelf,
 }
@@ -64,7 +64,7 @@ impl<'a> ActionEffects<'a> {
         self.transition = None;
     }
 
-    fn collect(&mut self, node: NodeId, actions: &'a [Action], places: Option<&[ActionPlaces]>) {
+    fn collect(&mut self, node: NodeId, actions: &'a [ActionBlueprint], places: Option<&[ActionPlaces]>) {
         for (number, action) in actions.iter().enumerate() {
             self.collect_action(node, action, places.and_then(|places| places.get(number)));
         }
@@ -74,7 +74,7 @@ impl<'a> ActionEffects<'a> {
         self.assigned.push(Assigned { node, transition: self.transition, slot, span });
     }
 
-    fn collect_action(&mut self, node: NodeId, action: &'a Action, places: Option<&ActionPlaces>) {
+    fn collect_action(&mut self, node: NodeId, action: &'a ActionBlueprint, places: Option<&ActionPlaces>) {
         let span = places.map(|places| places.used).unwrap_or_default();
         let nested = places.map(|places| &places.nested[..]);
         match &action.kind {
@@ -83,10 +83,10 @@ impl<'a> ActionEffects<'a> {
                     self.assigned(node, *slot, span);
                 }
             }
-            ActionKind::Raise { event, .. } => self.sent(event, How::Raised, span),
+            ActionKind::Raise { event, .. } => self.sent(event, AssignmentKind::Raised, span),
             ActionKind::Send { target, event, .. } => {
                 if is_self(target) {
-                    self.sent(event, How::SentToSelf, span);
+                    self.sent(event, AssignmentKind::SentToSelf, span);
                 }
             }
             ActionKind::Choose { branches } => {
@@ -109,18 +109,18 @@ impl<'a> ActionEffects<'a> {
         }
     }
 
-    fn sent(&mut self, event: &'a Template, how: How, span: Span) {
-        if let Template::Literal(Value::Str(event)) = event {
+    fn sent(&mut self, event: &'a DataTemplate, how: AssignmentKind, span: Span) {
+        if let DataTemplate::Literal(Value::Str(event)) = event {
             self.raised.push(RaisedEvent { event, how, span });
         }
     }
 }
 
 /// Returns true for a send without a target, or to `self`.
-fn is_self(target: &Template) -> bool {
+fn is_self(target: &DataTemplate) -> bool {
     match target {
-        Template::Literal(Value::Str(name)) => &**name == "self",
-        Template::Literal(value) => value.is_null(),
-        Template::Expr(_) | Template::List(_) | Template::Map(_) => false,
+        DataTemplate::Literal(Value::Str(name)) => &**name == "self",
+        DataTemplate::Literal(value) => value.is_null(),
+        DataTemplate::Expr(_) | DataTemplate::List(_) | DataTemplate::Map(_) => false,
     }
 }

@@ -5,7 +5,7 @@
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::actions::{ActionEffects, How, RaisedEvent};
+use super::actions::{ActionEffects, AssignmentKind, RaisedEvent};
 use super::index::{ChartIndex, TransitionEdge};
 use super::regions;
 use crate::codes::{EVENT_NEVER_HANDLED, EVENT_NEVER_SENT};
@@ -295,9 +295,9 @@ fn never_handled(
     }
 }
 
-fn sent_here(how: How) -> &'static str {
+fn sent_here(how: AssignmentKind) -> &'static str {
     match how {
-        How::Raised => "raised here",
-        How::SentToSelf => "sent to the chart itself here",
+        AssignmentKind::Raised => "raised here",
+        AssignmentKind::SentToSelf => "sent to the chart itself here",
     }
 }

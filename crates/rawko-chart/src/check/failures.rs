@@ -2,7 +2,7 @@
 //! success, and a failure or limit that leads directly to a final state of success. Names and outputs are only read
 //! where they are literal; computed ones are not reported.
 
-use rawko_core::{NodeId, NodeKind, Template, Trigger, Value};
+use rawko_core::{DataTemplate, NodeId, NodeKind, TransitionTrigger, Value};
 use rustc_hash::FxHashMap;
 
 use super::guards;
@@ -47,16 +47,16 @@ enum ReportedOutcome {
     Other,
 }
 
-fn verdict(output: Option<&Template>) -> ReportedOutcome {
+fn verdict(output: Option<&DataTemplate>) -> ReportedOutcome {
     let entries: Vec<(&str, Option<Value>)> = match output {
-        Some(Template::Map(entries)) => {
+        Some(DataTemplate::Map(entries)) => {
             entries.iter().map(|(key, value)| (&**key, constant(value))).collect()
         }
-        Some(Template::Literal(Value::Map(map))) => {
+        Some(DataTemplate::Literal(Value::Map(map))) => {
             map.iter().map(|(key, value)| (&**key, Some(value.clone()))).collect()
         }
-        Some(Template::Literal(_)) | None => Vec::new(),
-        Some(Template::Expr(_) | Template::List(_)) => return ReportedOutcome::Other,
+        Some(DataTemplate::Literal(_)) | None => Vec::new(),
+        Some(DataTemplate::Expr(_) | DataTemplate::List(_)) => return ReportedOutcome::Other,
     };
     let verdicts = entries.iter().map(|(key, value)| entry_verdict(key, value.as_ref()));
     verdicts.fold(ReportedOutcome::Silent, |so_far, next| match (so_far, next) {
@@ -66,11 +66,11 @@ fn verdict(output: Option<&Template>) -> ReportedOutcome {
     })
 }
 
-fn constant(template: &Template) -> Option<Value> {
+fn constant(template: &DataTemplate) -> Option<Value> {
     match template {
-        Template::Literal(value) => Some(value.clone()),
-        Template::Expr(expr) => expr.constant(),
-        Template::List(_) | Template::Map(_) => None,
+        DataTemplate::Literal(value) => Some(value.clone()),
+        DataTemplate::Expr(expr) => expr.constant(),
+        DataTemplate::List(_) | DataTemplate::Map(_) => None,
     }
 }
 
@@ -139,7 +139,7 @@ fn why_failing(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>) -> Option<Stri
     if is_failure(edge) {
         return Some(format!("{} in `{source}`", index.trigger_text(edge)));
     }
-    let by_itself = matches!(edge.spec.trigger, Trigger::Always | Trigger::After(_));
+    let by_itself = matches!(edge.spec.trigger, TransitionTrigger::Always | TransitionTrigger::After(_));
     if by_itself && words::sound_like_failure(&index.node(edge.source).key) {
         return Some(format!("`{source}`"));
     }

@@ -1,7 +1,7 @@
 //! Guards that can never hold: constant ones, and those with contradictory parts. Only plain comparisons are analysed;
 //! anything else is not reported.
 
-use rawko_core::expr::{Claims, GuardClaim, Operand, Relation, Subject, SubjectRoot};
+use rawko_core::expr::{ClaimSubject, Claims, GuardClaim, Operand, Relation, SubjectRoot};
 use rawko_core::{Guard, Slot, Value};
 
 use super::index::{ChartIndex, TransitionEdge};
@@ -74,7 +74,7 @@ pub(crate) fn joint_reads(guards: &[&Guard]) -> Option<Vec<Slot>> {
     (!contradict(&all)).then_some(slots)
 }
 
-fn subjects(claim: &GuardClaim) -> impl Iterator<Item = &Subject> {
+fn subjects(claim: &GuardClaim) -> impl Iterator<Item = &ClaimSubject> {
     let other = match &claim.operand {
         Operand::Subject(other) => Some(other),
         Operand::Value(_) => None,
@@ -95,7 +95,7 @@ pub(crate) fn reaches_limit(index: &ChartIndex<'_>, guard: &Guard) -> bool {
     })
 }
 
-fn last_name<'s>(index: &'s ChartIndex<'_>, subject: &'s Subject) -> &'s str {
+fn last_name<'s>(index: &'s ChartIndex<'_>, subject: &'s ClaimSubject) -> &'s str {
     if let Some(name) = subject.path.last() {
         return name;
     }

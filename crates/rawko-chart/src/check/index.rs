@@ -3,10 +3,10 @@
 
 use std::cell::OnceCell;
 
-use rawko_core::{Delay, InvokeSpec, NodeId, NodeKind, NodeSpec, TransitionSpec, Trigger};
+use rawko_core::{Delay, InvokeSpec, NodeId, NodeKind, NodeSpec, TransitionSpec, TransitionTrigger};
 use rustc_hash::FxHashMap;
 
-use super::strays::Strays;
+use super::consequences::Strays;
 use super::{guards, reach};
 use crate::lowered::{InvokePlaces, LoweredChart, NodePlaces, TransitionPlaces};
 use crate::source::Span;
@@ -54,14 +54,14 @@ impl TransitionEdge<'_> {
     }
 
     pub(crate) fn is_always(&self) -> bool {
-        matches!(self.spec.trigger, Trigger::Always)
+        matches!(self.spec.trigger, TransitionTrigger::Always)
     }
 
     /// Returns the event's name or pattern; `None` for eventless and delayed transitions.
     pub(crate) fn event(&self) -> Option<&str> {
         match &self.spec.trigger {
-            Trigger::Event(name) => Some(name),
-            Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => None,
+            TransitionTrigger::Event(name) => Some(name),
+            TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. } => None,
         }
     }
 }
@@ -274,10 +274,12 @@ impl<'a> ChartIndex<'a> {
     /// Returns the trigger of a transition for messages.
     pub(crate) fn trigger_text(&self, edge: &TransitionEdge<'_>) -> String {
         match &edge.spec.trigger {
-            Trigger::Event(name) => format!("`{name}`"),
-            Trigger::Always => "`always`".to_owned(),
-            Trigger::Item { failed, .. } => if *failed { "`onItemError`" } else { "`onItemDone`" }.to_owned(),
-            Trigger::After(timer) => match self.node(edge.source).timers.get(*timer) {
+            TransitionTrigger::Event(name) => format!("`{name}`"),
+            TransitionTrigger::Always => "`always`".to_owned(),
+            TransitionTrigger::Item { failed, .. } => {
+                if *failed { "`onItemError`" } else { "`onItemDone`" }.to_owned()
+            }
+            TransitionTrigger::After(timer) => match self.node(edge.source).timers.get(*timer) {
                 Some(Delay::Millis(millis)) => format!("`after {millis}`"),
                 Some(Delay::Expr(_, text)) => format!("`after {text}`"),
                 None => "`after`".to_owned(),

@@ -2,6 +2,7 @@
 //! [`Index`](index::Index) that is computed once, and none is worse than linear in chart × depth.
 
 mod actions;
+mod consequences;
 mod cycles;
 mod dead_ends;
 mod entry;
@@ -13,17 +14,16 @@ mod guards;
 mod histories;
 mod index;
 mod invokes;
-pub(crate) mod lockstep;
 mod orphans;
 mod reach;
 pub(crate) mod recursion;
+pub(crate) mod region_cycles;
 mod regions;
 mod resets;
 mod shadowed;
 mod shared_keys;
 #[cfg(test)]
 mod sketch;
-mod strays;
 #[cfg(test)]
 mod tests;
 mod wildcards;
@@ -43,7 +43,7 @@ pub(crate) fn analyse_beside(lowered: &LoweredChart, text: &str, earlier: &[Find
     if lowered.blueprint.nodes.is_empty() {
         return Vec::new();
     }
-    let index = index::ChartIndex::new(lowered, &strays::Strays::new(text, earlier));
+    let index = index::ChartIndex::new(lowered, &consequences::Strays::new(text, earlier));
     let doings = actions::ActionEffects::new(&index);
     let mut findings = Vec::new();
     orphans::analyse(&index, &mut findings);

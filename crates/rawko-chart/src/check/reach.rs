@@ -5,9 +5,9 @@ use rawko_core::{HistoryVariant, NodeId, NodeKind};
 
 use rustc_hash::FxHashMap;
 
+use super::consequences::Strays;
 use super::entry::{self, Entered};
 use super::index::ChartIndex;
-use super::strays::Strays;
 
 /// For every node: true if it can be active; for a history node, if a reachable transition leads to it. States that an
 /// error elsewhere may have cut off count as reachable.

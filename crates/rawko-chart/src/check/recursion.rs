@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rawko_core::{
-    Chart, Effect, Event, NodeId, ServiceClass, ServiceName, Step, Template, TraceEntry, Value, start_traced,
-    step_traced,
+    Chart, DataTemplate, Effect, Event, NodeId, ServiceClass, ServiceName, Step, TraceEntry, Value,
+    start_traced, step_traced,
 };
 
 use super::cycles::{Successors, components, cycle_through};
@@ -42,7 +42,7 @@ pub(crate) fn references(lowered: &LoweredChart) -> Vec<ChartInvoke> {
     let mut found = Vec::new();
     for (number, node) in lowered.blueprint.nodes.iter().enumerate() {
         for (at, invoke) in node.invokes.iter().enumerate() {
-            let Template::Literal(Value::Str(src)) = &invoke.src else { continue };
+            let DataTemplate::Literal(Value::Str(src)) = &invoke.src else { continue };
             let Some(name) = ServiceName::member_of(src, ServiceClass::Chart) else { continue };
             let (id, range) = name.split_once('@').unwrap_or((name, ""));
             let span = src_span(&lowered.places, NodeId(number as u32), at);

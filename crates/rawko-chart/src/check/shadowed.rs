@@ -1,7 +1,7 @@
 //! Transitions that can never be taken: after an unconditional one for the same event, or in a state that an eventless
 //! transition leaves immediately.
 
-use rawko_core::{NodeId, Trigger};
+use rawko_core::{NodeId, TransitionTrigger};
 
 use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::UNREACHABLE_TRANSITION;
@@ -32,10 +32,10 @@ fn behind_unguarded(index: &ChartIndex<'_>, edges: &[TransitionEdge<'_>], findin
 
 fn key<'e>(edge: &'e TransitionEdge<'_>) -> (u8, &'e str, usize) {
     match &edge.spec.trigger {
-        Trigger::Event(name) => (0, name, 0),
-        Trigger::Always => (1, "", 0),
-        Trigger::After(timer) => (2, "", *timer),
-        Trigger::Item { invoke, failed } => (3, if *failed { "error" } else { "done" }, *invoke),
+        TransitionTrigger::Event(name) => (0, name, 0),
+        TransitionTrigger::Always => (1, "", 0),
+        TransitionTrigger::After(timer) => (2, "", *timer),
+        TransitionTrigger::Item { invoke, failed } => (3, if *failed { "error" } else { "done" }, *invoke),
     }
 }
 

@@ -7,10 +7,11 @@
 //!     b: GO [context.x > 1] -> a; set x (an entry action assigns it); output {"status": "ok"}
 //! ```
 
-use rawko_core::expr::{self, Expr, Names};
+use rawko_core::expr::{self, Expr, NameResolver};
 use rawko_core::{
-    Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec, NodeId,
-    NodeKind, NodeSpec, Slot, Template, TransitionSpec, TransitionTargets, Trigger, Unhandled, Value,
+    ActionBlueprint, ActionKind, Blueprint, ContextKey, DataTemplate, Delay, Guard, HistoryVariant,
+    InitialSpec, InvokeSpec, NodeId, NodeKind, NodeSpec, Slot, TransitionSpec, TransitionTargets,
+    TransitionTrigger, Unhandled, Value,
 };
 
 use crate::lowered::{InvokePlaces, LoweredChart, MorePlaces, NodePlaces, Places};
@@ -20,7 +21,7 @@ const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
 
 struct Keys;
 
-impl Names for Keys {
+impl NameResolver for Keys {
     fn context_key(&self, key: &str) -> Option<Slot> {
         KEYS.iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
     }
@@ -151,7 +152,7 @@ fn find(nodes: &[NodeSpec], key: &str) -> NodeId {
 
 fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
     if let Some(id) = item.strip_prefix("invoke ") {
-        let literal = || Template::Literal(Value::str(id));
+        let literal = || DataTemplate::Literal(Value::str(id));
         nodes[number].invokes.push(InvokeSpec {
             each: None,
             guards: Vec::new(),
@@ -163,16 +164,16 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
             retry: None,
         });
     } else if let Some(event) = item.strip_prefix("raise ") {
-        let event = Template::Literal(Value::str(event));
-        let kind = ActionKind::Raise { event, data: Template::Literal(Value::Null) };
-        nodes[number].entry.push(Action::new("raise", kind));
+        let event = DataTemplate::Literal(Value::str(event));
+        let kind = ActionKind::Raise { event, data: DataTemplate::Literal(Value::Null) };
+        nodes[number].entry.push(ActionBlueprint::new("raise", kind));
     } else if let Some(key) = item.strip_prefix("set ") {
         let slot = Keys.context_key(key).unwrap_or_else(|| panic!("no key `{key}`"));
         let kind = ActionKind::Assign(vec![(slot, Expr::literal(Value::Null))]);
-        nodes[number].entry.push(Action::new("set", kind));
+        nodes[number].entry.push(ActionBlueprint::new("set", kind));
     } else if let Some(output) = item.strip_prefix("output ") {
         let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
-        nodes[number].output = Some(Box::new(Template::Literal(Value::from_json(output))));
+        nodes[number].output = Some(Box::new(DataTemplate::Literal(Value::from_json(output))));
     } else {
         add_transition(nodes, number, item);
     }
@@ -195,12 +196,12 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
     let targets: TransitionTargets =
         targets.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| find(nodes, key)).collect();
     let trigger = match trigger {
-        "always" => Trigger::Always,
+        "always" => TransitionTrigger::Always,
         "after" => {
             nodes[number].timers.push(Delay::Millis(1000));
-            Trigger::After(nodes[number].timers.len() - 1)
+            TransitionTrigger::After(nodes[number].timers.len() - 1)
         }
-        event => Trigger::Event(event.into()),
+        event => TransitionTrigger::Event(event.into()),
     };
     nodes[number].transitions.push(TransitionSpec {
         trigger,

@@ -8,7 +8,7 @@
 //! Only unguarded edges are followed. A guarded eventless transition anywhere around a timer may leave the loop, so
 //! that timer is not reported.
 
-use rawko_core::{Action, ActionKind, Delay, NodeId, NodeKind, Trigger};
+use rawko_core::{ActionBlueprint, ActionKind, Delay, NodeId, NodeKind, TransitionTrigger};
 use rustc_hash::FxHashSet;
 
 use super::cycles::{Successors, components, cycle_through};
@@ -48,10 +48,10 @@ pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
 
 fn is_zero_timer(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>) -> bool {
     match edge.spec.trigger {
-        Trigger::After(timer) => {
+        TransitionTrigger::After(timer) => {
             matches!(index.node(edge.source).timers.get(timer), Some(Delay::Millis(0)))
         }
-        Trigger::Event(_) | Trigger::Always | Trigger::Item { .. } => false,
+        TransitionTrigger::Event(_) | TransitionTrigger::Always | TransitionTrigger::Item { .. } => false,
     }
 }
 
@@ -177,7 +177,7 @@ impl<'i, 'a> ZeroDelayTimers<'i, 'a> {
     }
 }
 
-fn raises(action: &Action) -> bool {
+fn raises(action: &ActionBlueprint) -> bool {
     match &action.kind {
         ActionKind::Raise { .. } | ActionKind::Send { .. } => true,
         ActionKind::Choose { branches } => branches.iter().any(|(_, actions)| actions.iter().any(raises)),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Action, ActionKind, Foreach, Template, Value};
+use rawko_core::{ActionBlueprint, ActionKind, DataTemplate, Foreach, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Lowering;
@@ -25,7 +25,7 @@ const ACTIONS_MAX: usize = 50_000;
 /// Length limit of a label.
 const ABOUT_CHARS_MAX: usize = 32;
 
-type LoweredActions = (Vec<Action>, Vec<ActionPlaces>);
+type LoweredActions = (Vec<ActionBlueprint>, Vec<ActionPlaces>);
 
 /// The entries of `actions:`, each lowered once.
 #[derive(Default)]
@@ -124,7 +124,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Lowers an inline action; empty if its type is missing or unknown, which was reported before.
-    fn written_action(&mut self, view: NodeView<'a>) -> Option<(Action, Vec<ActionPlaces>)> {
+    fn written_action(&mut self, view: NodeView<'a>) -> Option<(ActionBlueprint, Vec<ActionPlaces>)> {
         let word = view.get("type")?.text()?;
         let mut nested = Vec::new();
         let kind = match word {
@@ -139,15 +139,15 @@ impl<'a> Lowering<'a> {
             "foreach" => self.foreach(view, &mut nested),
             _ => return None,
         };
-        Some((Action::new(self.label(word, &kind), kind), nested))
+        Some((ActionBlueprint::new(self.label(word, &kind), kind), nested))
     }
 
     /// Returns the label of an action without a name: its type and its subject.
     fn label(&self, word: &str, kind: &ActionKind) -> Arc<str> {
         let about = match kind {
-            ActionKind::Raise { event: Template::Literal(event), .. }
-            | ActionKind::Emit { event: Template::Literal(event), .. }
-            | ActionKind::Send { event: Template::Literal(event), .. } => event.to_string(),
+            ActionKind::Raise { event: DataTemplate::Literal(event), .. }
+            | ActionKind::Emit { event: DataTemplate::Literal(event), .. }
+            | ActionKind::Send { event: DataTemplate::Literal(event), .. } => event.to_string(),
             ActionKind::Assign(updates) => {
                 let names: Vec<Arc<str>> = updates.iter().map(|(slot, _)| self.context.name(*slot)).collect();
                 names.join(", ")
@@ -216,7 +216,7 @@ impl<'a> Lowering<'a> {
 
     fn send(&mut self, view: NodeView<'a>) -> ActionKind {
         // Without a target it goes to the instance itself, as in SCXML.
-        let mut target = Template::Literal(Value::str("self"));
+        let mut target = DataTemplate::Literal(Value::str("self"));
         let (mut event, mut data, mut delay, mut id) = (nothing(), nothing(), None, None);
         for pair in view.each_pair() {
             match SendKey::parse(pair.key) {
@@ -231,7 +231,7 @@ impl<'a> Lowering<'a> {
                 Some(SendKey::Type | SendKey::Description) | None => {}
             }
         }
-        if matches!(&target, Template::Literal(Value::Str(name)) if &**name == "self") {
+        if matches!(&target, DataTemplate::Literal(Value::Str(name)) if &**name == "self") {
             self.check_own_event((&event, view.get("event")), (&data, view.get("data")));
         }
         ActionKind::Send { target, event, data, delay, id }
@@ -294,7 +294,7 @@ impl<'a> Lowering<'a> {
         &mut self,
         view: NodeView<'a>,
         nested: &mut Vec<ActionPlaces>,
-    ) -> (Option<rawko_core::Guard>, Vec<Action>) {
+    ) -> (Option<rawko_core::Guard>, Vec<ActionBlueprint>) {
         let (mut guard, mut actions) = (None, Vec::new());
         for pair in view.each_pair() {
             match BranchKey::parse(pair.key) {
@@ -361,6 +361,6 @@ impl<'a> Lowering<'a> {
     }
 }
 
-fn nothing() -> Template {
-    Template::Literal(Value::Null)
+fn nothing() -> DataTemplate {
+    DataTemplate::Literal(Value::Null)
 }

@@ -2,7 +2,7 @@
 //! parts are checked whole, expressions by their type.
 
 use rawko_core::expr::Type;
-use rawko_core::{FieldLookup, Schema, Template, Value};
+use rawko_core::{DataTemplate, FieldLookup, Schema, Value};
 
 use super::Lowering;
 use super::schema::step;
@@ -17,28 +17,28 @@ impl<'a> Lowering<'a> {
     /// Reports where a template cannot fit. `what` names the receiver: ``the input of `pay` ``.
     pub(super) fn check_fits(
         &mut self,
-        template: &Template,
+        template: &DataTemplate,
         view: NodeView<'a>,
         schema: &Schema,
         what: &str,
     ) {
         match template {
-            Template::Literal(value) => self.check_literal(value, view, schema, what),
-            Template::Expr(expr) => match expr.constant() {
+            DataTemplate::Literal(value) => self.check_literal(value, view, schema, what),
+            DataTemplate::Expr(expr) => match expr.constant() {
                 Some(value) => self.check_literal(&value, view, schema, what),
                 None => {
                     let found = expr.infer_with(&self.facts());
                     self.check_type(found, view.span(), schema, what);
                 }
             },
-            Template::List(items) => {
+            DataTemplate::List(items) => {
                 self.check_type(Type::List, view.span(), schema, what);
                 let Some(part) = schema.items() else { return };
                 for (item, view) in items.iter().zip(view.each_item()) {
                     self.check_fits(item, view, &part, what);
                 }
             }
-            Template::Map(entries) => {
+            DataTemplate::Map(entries) => {
                 self.check_type(Type::Map, view.span(), schema, what);
                 for name in schema.required() {
                     if !entries.iter().any(|(key, _)| *key == name) {
@@ -52,7 +52,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn check_entry(&mut self, key: &str, entry: &Template, map: NodeView<'a>, schema: &Schema, what: &str) {
+    fn check_entry(
+        &mut self,
+        key: &str,
+        entry: &DataTemplate,
+        map: NodeView<'a>,
+        schema: &Schema,
+        what: &str,
+    ) {
         let Some(pair) = map.each_pair().find(|pair| pair.key == key) else { return };
         match schema.field(key) {
             FieldLookup::Found(parts) => {
@@ -82,7 +89,7 @@ impl<'a> Lowering<'a> {
         }
         for (key, value) in value.as_map().into_iter().flatten() {
             if matches!(schema.field(key), FieldLookup::Absent { closed: false, .. }) {
-                self.check_entry(key, &Template::Literal(value.clone()), view, schema, what);
+                self.check_entry(key, &DataTemplate::Literal(value.clone()), view, schema, what);
             }
         }
     }

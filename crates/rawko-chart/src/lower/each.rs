@@ -1,7 +1,7 @@
 //! `each` of an invoke: its list, its names, its join and the handlers of its items.
 
 use rawko_core::expr::Type;
-use rawko_core::{EachSpec, InvokeSpec, JoinRule, Schema, Trigger, Value};
+use rawko_core::{EachSpec, InvokeSpec, JoinRule, Schema, TransitionTrigger, Value};
 
 use super::transition::Blocks;
 use super::{EventData, Lowering};
@@ -115,7 +115,7 @@ impl<'a> Lowering<'a> {
         written.sort_by_key(|(_, part)| part.map(|(span, _)| span));
         for (failed, part) in written {
             if let Some((span, view)) = part {
-                self.transitions(node, Trigger::Item { invoke, failed }, span, view, blocks);
+                self.transitions(node, TransitionTrigger::Item { invoke, failed }, span, view, blocks);
             }
         }
         self.leave_each();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{EventSpec, Schema, Template, Value};
+use rawko_core::{DataTemplate, EventSpec, Schema, Value};
 
 use super::Lowering;
 use super::transition::is_event;
@@ -69,10 +69,10 @@ impl<'a> Lowering<'a> {
     /// Checks an event that the chart raises or sends to itself: its name, and its data against the declaration.
     pub(super) fn check_own_event(
         &mut self,
-        event: (&Template, Option<NodeView<'a>>),
-        data: (&Template, Option<NodeView<'a>>),
+        event: (&DataTemplate, Option<NodeView<'a>>),
+        data: (&DataTemplate, Option<NodeView<'a>>),
     ) {
-        let (Template::Literal(Value::Str(name)), Some(at)) = event else { return };
+        let (DataTemplate::Literal(Value::Str(name)), Some(at)) = event else { return };
         let name: Arc<str> = Arc::clone(name);
         self.check_declared(&name, at.span());
         let schema = self.declared_data(&name);

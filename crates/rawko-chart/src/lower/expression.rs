@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rawko_core::expr::{Ast, Expr, ExprProblem, ExprProblemKind, Names};
+use rawko_core::expr::{Ast, Expr, ExprProblem, ExprProblemKind, NameResolver};
 use rawko_core::{NodeId, Slot};
 
 use super::{Lowering, language};
@@ -178,7 +178,7 @@ struct LoweringNames<'l, 'a> {
     reads: RefCell<usize>,
 }
 
-impl Names for LoweringNames<'_, '_> {
+impl NameResolver for LoweringNames<'_, '_> {
     fn context_key(&self, key: &str) -> Option<Slot> {
         if let Some(slot) = self.lowering.context.declared_slot(key) {
             return Some(slot);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Backoff, Delay, InvokeSpec, Retry, ServiceClass, ServiceName, Template, Value};
+use rawko_core::{Backoff, DataTemplate, Delay, InvokeSpec, Retry, ServiceClass, ServiceName, Value};
 
 use super::Lowering;
 use super::delay::parse_delay;
@@ -27,7 +27,7 @@ impl<'a> Lowering<'a> {
         let each = self.each(invoke);
         self.enter_each(each.as_deref(), invoke);
         let src = self.optional_template(invoke.src, TextRule::Data);
-        if let (Template::Literal(value), Some(view)) = (&src, invoke.src)
+        if let (DataTemplate::Literal(value), Some(view)) = (&src, invoke.src)
             && let Some(text) = value.as_str()
         {
             self.check_service(text, view.span());
@@ -57,40 +57,40 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds `isolation` to an agent's input. Any input but a map is its prompt.
-    fn isolated(&mut self, input: Template, src: &Template, invoke: &InvokeDef<'a>) -> Template {
+    fn isolated(&mut self, input: DataTemplate, src: &DataTemplate, invoke: &InvokeDef<'a>) -> DataTemplate {
         let Some(view) = invoke.isolation.filter(|view| view.text() == Some("worktree")) else {
             return input;
         };
-        if let Template::Literal(Value::Str(src)) = src
+        if let DataTemplate::Literal(Value::Str(src)) = src
             && ServiceName::of(src).class != ServiceClass::Agent
         {
             let message = format!("`isolation` takes effect only on agents, and `{src}` is none");
             self.report(TYPE_MISMATCH.at(view.span(), message).help("isolate the agents that it runs"));
         }
-        let own = || (Arc::from("isolation"), Template::Literal(Value::str("worktree")));
+        let own = || (Arc::from("isolation"), DataTemplate::Literal(Value::str("worktree")));
         match input {
-            Template::Literal(Value::Null) => Template::Map(vec![own()]),
-            Template::Literal(Value::Map(map)) => {
+            DataTemplate::Literal(Value::Null) => DataTemplate::Map(vec![own()]),
+            DataTemplate::Literal(Value::Map(map)) => {
                 let entries =
-                    map.iter().map(|(key, value)| (Arc::clone(key), Template::Literal(value.clone())));
-                Template::Map(entries.chain([own()]).collect())
+                    map.iter().map(|(key, value)| (Arc::clone(key), DataTemplate::Literal(value.clone())));
+                DataTemplate::Map(entries.chain([own()]).collect())
             }
-            Template::Map(mut entries) => {
+            DataTemplate::Map(mut entries) => {
                 entries.push(own());
-                Template::Map(entries)
+                DataTemplate::Map(entries)
             }
-            prompt @ (Template::Literal(_) | Template::Expr(_) | Template::List(_)) => {
-                Template::Map(vec![("prompt".into(), prompt), own()])
+            prompt @ (DataTemplate::Literal(_) | DataTemplate::Expr(_) | DataTemplate::List(_)) => {
+                DataTemplate::Map(vec![("prompt".into(), prompt), own()])
             }
         }
     }
 
     /// The input against the spec of the service, where the service is known.
-    fn check_input(&mut self, src: &Template, input: &Template, invoke: &InvokeDef<'a>) {
+    fn check_input(&mut self, src: &DataTemplate, input: &DataTemplate, invoke: &InvokeDef<'a>) {
         let Some(spec) = self.spec_of(src) else { return };
         let Some((schema, view)) = spec.input.clone().zip(invoke.input.or(invoke.src)) else { return };
         let name = match src {
-            Template::Literal(Value::Str(src)) => src.to_string(),
+            DataTemplate::Literal(Value::Str(src)) => src.to_string(),
             _ => format!("{}…", spec.name),
         };
         self.check_fits(input, view, &schema, &format!("the input of `{name}`"));

@@ -1,6 +1,6 @@
 //! The parts of the expression language that reading a chart needs, in one place.
 
-use rawko_core::expr::{Ast, Expr, ExprProblem, KnownTypes, Names, SchemaRoot, Type};
+use rawko_core::expr::{Ast, Expr, ExprProblem, KnownTypes, NameResolver, SchemaRoot, Type};
 use rawko_core::{Schema, Slot, Value};
 
 use super::context::ContextSlots;
@@ -9,7 +9,7 @@ pub(super) fn parse(text: &str) -> Result<Ast, Vec<ExprProblem>> {
     rawko_core::expr::parse(text)
 }
 
-pub(super) fn resolve(ast: &Ast, names: &dyn Names) -> Result<Expr, Vec<ExprProblem>> {
+pub(super) fn resolve(ast: &Ast, names: &dyn NameResolver) -> Result<Expr, Vec<ExprProblem>> {
     ast.resolve(names)
 }
 

@@ -1,7 +1,7 @@
 //! Targets of `send`: what a literal one must name. Apart from services, because an instance id is a target too, and
 //! instances are not known before they run.
 
-use rawko_core::{NodeSpec, ServiceClass, ServiceName, Template, Value};
+use rawko_core::{DataTemplate, NodeSpec, ServiceClass, ServiceName, Value};
 use rustc_hash::FxHashSet;
 
 use super::Lowering;
@@ -16,8 +16,8 @@ const FIXED: [&str; 2] = ["self", "parent"];
 
 impl<'a> Lowering<'a> {
     /// Remembers a target written as plain text. `{literal: id}` states that it is the id of an instance.
-    pub(super) fn note_recipient(&mut self, target: &Template, view: NodeView<'a>) {
-        if let Template::Literal(Value::Str(name)) = target
+    pub(super) fn note_recipient(&mut self, target: &DataTemplate, view: NodeView<'a>) {
+        if let DataTemplate::Literal(Value::Str(name)) = target
             && view.text().is_some()
         {
             self.recipients.push((name.to_string(), view.span()));

@@ -1,6 +1,6 @@
 //! Rule 8: the target of an invoke must exist, as far as the registry knows.
 
-use rawko_core::{ServiceClass, ServiceName, ServiceSpec, Template, Value};
+use rawko_core::{DataTemplate, ServiceClass, ServiceName, ServiceSpec, Value};
 
 use super::Lowering;
 use crate::finding::{Finding, Severity};
@@ -12,11 +12,11 @@ const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
 impl Lowering<'_> {
     /// Returns the spec of the service that a `src` names; for `'tool:' ~ item.name`, that of the family.
-    pub(super) fn spec_of(&self, src: &Template) -> Option<&ServiceSpec> {
+    pub(super) fn spec_of(&self, src: &DataTemplate) -> Option<&ServiceSpec> {
         match src {
-            Template::Literal(Value::Str(src)) => self.registry.spec(src),
-            Template::Expr(src) => self.registry.spec(src.prefix().filter(|text| text.contains(':'))?),
-            Template::Literal(_) | Template::List(_) | Template::Map(_) => None,
+            DataTemplate::Literal(Value::Str(src)) => self.registry.spec(src),
+            DataTemplate::Expr(src) => self.registry.spec(src.prefix().filter(|text| text.contains(':'))?),
+            DataTemplate::Literal(_) | DataTemplate::List(_) | DataTemplate::Map(_) => None,
         }
     }
 

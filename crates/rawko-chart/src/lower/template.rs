@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rawko_core::expr::Expr;
-use rawko_core::{Template, Value};
+use rawko_core::{DataTemplate, Value};
 
 use super::expression::{ExpressionUse, is_bare_word};
 use super::{Lowering, language};
@@ -46,64 +46,66 @@ pub(super) fn said<'a>(view: NodeView<'a>) -> Option<ExplicitValue<'a>> {
 
 impl<'a> Lowering<'a> {
     /// Returns the template for a value. Parts without expressions become one literal.
-    pub(crate) fn template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
+    pub(crate) fn template(&mut self, view: NodeView<'a>, rule: TextRule) -> DataTemplate {
         match view.data() {
             Data::Str(text) => self.text_template(text, view.span(), rule),
-            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => Template::Literal(to_value(view)),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {
+                DataTemplate::Literal(to_value(view))
+            }
             Data::List { .. } => self.list_template(view, rule),
             Data::Map { .. } => self.map_template(view, rule),
         }
     }
 
-    pub(crate) fn optional_template(&mut self, view: Option<NodeView<'a>>, rule: TextRule) -> Template {
-        view.map_or(Template::Literal(Value::Null), |view| self.template(view, rule))
+    pub(crate) fn optional_template(&mut self, view: Option<NodeView<'a>>, rule: TextRule) -> DataTemplate {
+        view.map_or(DataTemplate::Literal(Value::Null), |view| self.template(view, rule))
     }
 
-    fn list_template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
-        let items: Vec<Template> = view.each_item().map(|item| self.template(item, rule)).collect();
+    fn list_template(&mut self, view: NodeView<'a>, rule: TextRule) -> DataTemplate {
+        let items: Vec<DataTemplate> = view.each_item().map(|item| self.template(item, rule)).collect();
         if items.iter().all(is_literal) {
-            return Template::Literal(to_value_plain(&items));
+            return DataTemplate::Literal(to_value_plain(&items));
         }
-        Template::List(items)
+        DataTemplate::List(items)
     }
 
-    fn map_template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
+    fn map_template(&mut self, view: NodeView<'a>, rule: TextRule) -> DataTemplate {
         match said(view) {
             Some(ExplicitValue::Expr(value)) => return self.said_expression(value),
-            Some(ExplicitValue::Literal(value)) => return Template::Literal(to_value(value)),
+            Some(ExplicitValue::Literal(value)) => return DataTemplate::Literal(to_value(value)),
             None => {}
         }
-        let mut entries: Vec<(Arc<str>, Template)> = Vec::new();
+        let mut entries: Vec<(Arc<str>, DataTemplate)> = Vec::new();
         for pair in view.each_pair() {
             entries.push((pair.key.into(), self.template(pair.value, rule)));
         }
         if entries.iter().all(|(_, value)| is_literal(value)) {
-            return Template::Literal(Value::map(
+            return DataTemplate::Literal(Value::map(
                 entries.into_iter().map(|(key, value)| (key, literal_value(&value))),
             ));
         }
-        Template::Map(entries)
+        DataTemplate::Map(entries)
     }
 
     /// `{expr: "…"}`.
-    fn said_expression(&mut self, view: NodeView<'a>) -> Template {
+    fn said_expression(&mut self, view: NodeView<'a>) -> DataTemplate {
         let Some(text) = view.text() else {
             let message = format!("expected an expression as text, found {}", view.kind_words());
             self.report(Finding::new(WRONG_TYPE, Severity::Fatal, view.span(), message));
-            return Template::Literal(Value::Null);
+            return DataTemplate::Literal(Value::Null);
         };
-        Template::Expr(self.expression(text, view.span(), ExpressionUse::Value))
+        DataTemplate::Expr(self.expression(text, view.span(), ExpressionUse::Value))
     }
 
-    fn text_template(&mut self, text: &str, span: Span, rule: TextRule) -> Template {
+    fn text_template(&mut self, text: &str, span: Span, rule: TextRule) -> DataTemplate {
         match rule {
-            TextRule::Expression => Template::Expr(self.expression(text, span, ExpressionUse::Value)),
-            TextRule::Literal => Template::Literal(Value::str(text)),
+            TextRule::Expression => DataTemplate::Expr(self.expression(text, span, ExpressionUse::Value)),
+            TextRule::Literal => DataTemplate::Literal(Value::str(text)),
             TextRule::Data => self.data_template(text, span),
         }
     }
 
-    fn data_template(&mut self, text: &str, span: Span) -> Template {
+    fn data_template(&mut self, text: &str, span: Span) -> DataTemplate {
         let parsed =
             if could_be_rooted(text) || self.mentions_local(text) { self.parse(text).ok() } else { None };
         match parsed {
@@ -111,13 +113,13 @@ impl<'a> Lowering<'a> {
                 if ROOTS.contains(&text.trim()) {
                     self.warn_literal(text, span);
                 }
-                Template::Expr(self.resolve(&ast, text, span, ExpressionUse::Data))
+                DataTemplate::Expr(self.resolve(&ast, text, span, ExpressionUse::Data))
             }
             _ => {
                 if self.reads_like_expression(text) {
                     self.warn_expression(text, span);
                 }
-                Template::Literal(Value::str(text))
+                DataTemplate::Literal(Value::str(text))
             }
         }
     }
@@ -190,9 +192,9 @@ impl<'a> Lowering<'a> {
             Data::Str(text) => self.expression(text, view.span(), ExpressionUse::Value),
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => language::literal(to_value(view)),
             Data::List { .. } | Data::Map { .. } => match self.template(view, TextRule::Expression) {
-                Template::Literal(value) => language::literal(value),
-                Template::Expr(expr) => expr,
-                Template::List(_) | Template::Map(_) => self.composed(view),
+                DataTemplate::Literal(value) => language::literal(value),
+                DataTemplate::Expr(expr) => expr,
+                DataTemplate::List(_) | DataTemplate::Map(_) => self.composed(view),
             },
         }
     }
@@ -265,15 +267,15 @@ fn trim_comma(out: &mut String) {
     }
 }
 
-fn is_literal(template: &Template) -> bool {
-    matches!(template, Template::Literal(_))
+fn is_literal(template: &DataTemplate) -> bool {
+    matches!(template, DataTemplate::Literal(_))
 }
 
-fn literal_value(template: &Template) -> Value {
-    if let Template::Literal(value) = template { value.clone() } else { Value::Null }
+fn literal_value(template: &DataTemplate) -> Value {
+    if let DataTemplate::Literal(value) = template { value.clone() } else { Value::Null }
 }
 
-fn to_value_plain(items: &[Template]) -> Value {
+fn to_value_plain(items: &[DataTemplate]) -> Value {
     Value::list(items.iter().map(literal_value).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Delay, InvokeSpec, Template, TransitionSpec, Trigger};
+use rawko_core::{DataTemplate, Delay, InvokeSpec, TransitionSpec, TransitionTrigger};
 
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::ExpressionUse;
@@ -36,12 +36,13 @@ impl<'a> Lowering<'a> {
             match part {
                 TransitionBlock::On(view) => self.on(node, view, &mut blocks),
                 TransitionBlock::Always(span, view) => {
-                    self.transitions(node, Trigger::Always, span, view, &mut blocks)
+                    self.transitions(node, TransitionTrigger::Always, span, view, &mut blocks)
                 }
                 TransitionBlock::After(view) => self.after(node, view, &mut blocks),
                 TransitionBlock::Invoke(view) => self.invokes(node, view, &mut blocks),
                 TransitionBlock::Done(span, view) => {
-                    let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)).into());
+                    let trigger =
+                        TransitionTrigger::Event(format!("done.state.{}", self.index.name(node)).into());
                     self.transitions(node, trigger, span, view, &mut blocks);
                 }
             }
@@ -54,13 +55,13 @@ impl<'a> Lowering<'a> {
             blocks.transitions.reserve_exact(pairs.len());
             blocks.transition_places.reserve_exact(pairs.len());
             for pair in pairs {
-                let trigger = Trigger::Event(self.event(pair.key, pair.key_span));
+                let trigger = TransitionTrigger::Event(self.event(pair.key, pair.key_span));
                 self.transitions(node, trigger, pair.key_span, pair.value, blocks);
             }
         }
         for (trigger, transition) in view.each_item().filter_map(read_event_list) {
             if let TriggerDef::Event(event) = trigger {
-                let trigger = Trigger::Event(self.event(event, transition.trigger));
+                let trigger = TransitionTrigger::Event(self.event(event, transition.trigger));
                 self.transition(node, trigger, transition, blocks);
             }
         }
@@ -92,13 +93,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn timer(&mut self, trigger: TriggerDef<'a>, span: Span, blocks: &mut Blocks) -> Trigger {
+    fn timer(&mut self, trigger: TriggerDef<'a>, span: Span, blocks: &mut Blocks) -> TransitionTrigger {
         let delay = match trigger {
             TriggerDef::DelayKey(text) | TriggerDef::Event(text) => self.delay_text(text, span),
             TriggerDef::Delay(view) => self.delay(view),
         };
         blocks.timers.push(delay);
-        Trigger::After(blocks.timers.len() - 1)
+        TransitionTrigger::After(blocks.timers.len() - 1)
     }
 
     fn invokes(&mut self, node: u32, view: NodeView<'a>, blocks: &mut Blocks) {
@@ -116,7 +117,7 @@ impl<'a> Lowering<'a> {
                 .collect();
             written.sort_by_key(|(_, span, _)| *span);
             for (word, span, view) in written {
-                let trigger = Trigger::Event(format!("{word}.invoke.{id}").into());
+                let trigger = TransitionTrigger::Event(format!("{word}.invoke.{id}").into());
                 self.transitions(node, trigger, span, view, blocks);
             }
             self.item_handlers(node, &invoke, blocks);
@@ -126,7 +127,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn transitions(
         &mut self,
         node: u32,
-        trigger: Trigger,
+        trigger: TransitionTrigger,
         span: Span,
         view: NodeView<'a>,
         blocks: &mut Blocks,
@@ -147,7 +148,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn transition(&mut self, node: u32, trigger: Trigger, def: TransitionDef<'a>, blocks: &mut Blocks) {
+    fn transition(
+        &mut self,
+        node: u32,
+        trigger: TransitionTrigger,
+        def: TransitionDef<'a>,
+        blocks: &mut Blocks,
+    ) {
         let targets = def.target.map(|view| self.targets(node, view));
         self.event_data = self.data_of(&trigger, &blocks.invokes);
         let guard = def.guard.map(|view| self.guard(view));
@@ -172,11 +179,11 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns the schema of `event.data` for a transition: from the event's declaration, or the result of an invoke.
-    fn data_of(&self, trigger: &Trigger, invokes: &[InvokeSpec]) -> Option<EventData> {
-        if let Trigger::Item { invoke, failed } = trigger {
+    fn data_of(&self, trigger: &TransitionTrigger, invokes: &[InvokeSpec]) -> Option<EventData> {
+        if let TransitionTrigger::Item { invoke, failed } = trigger {
             return self.item_data(invokes.get(*invoke)?, *failed);
         }
-        let Trigger::Event(name) = trigger else { return None };
+        let TransitionTrigger::Event(name) = trigger else { return None };
         let result = ["done", "error", "timeout"].into_iter().find_map(|word| {
             let id = name.strip_prefix(word)?.strip_prefix(".invoke.")?;
             Some((word, invokes.iter().find(|invoke| &*invoke.id == id)?))
@@ -195,7 +202,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns the schema of `event.data` after a failure of a service.
-    pub(super) fn failure_data(&self, src: &Template) -> EventData {
+    pub(super) fn failure_data(&self, src: &DataTemplate) -> EventData {
         let schema = self.registry.failure_of(self.spec_of(src));
         EventData { schema, is_open_ended: !self.registry.is_strict() }
     }

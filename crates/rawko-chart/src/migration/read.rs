@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use rawko_core::expr::{self, Expr, Names};
+use rawko_core::expr::{self, Expr, NameResolver};
 use rawko_core::{Chart, Migration, NodeId, OldTimer, Slot, StateBranch, StateImage, duration};
 
 use super::MigrationEntry;
 use crate::codes::INVALID_MIGRATION;
 use crate::def::{MigrationKey, SplitKey};
 use crate::finding::Finding;
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 use crate::suggest::nearest;
 use crate::tree::{Data, NodeView, TextTree, to_value};
 use crate::version::VersionRange;
@@ -17,7 +17,7 @@ use crate::version::VersionRange;
 const KEYS: [&str; 6] = ["states", "context", "invokes", "timers", "events", "description"];
 
 /// Reads the `migrations:` of a chart's own text.
-pub fn migrations_of_chart(source: &Source, chart: &Chart) -> (Vec<MigrationEntry>, Vec<Finding>) {
+pub fn migrations_of_chart(source: &SourceFile, chart: &Chart) -> (Vec<MigrationEntry>, Vec<Finding>) {
     if !source.text.contains("migrations") {
         return (Vec::new(), Vec::new());
     }
@@ -30,7 +30,7 @@ pub fn migrations_of_chart(source: &Source, chart: &Chart) -> (Vec<MigrationEntr
 }
 
 /// Reads a file with one mapping: an entry of `migrations:` without `from`. `None` if it cannot be used.
-pub fn migration_of_file(source: &Source, chart: &Chart) -> (Option<Migration>, Vec<Finding>) {
+pub fn migration_of_file(source: &SourceFile, chart: &Chart) -> (Option<Migration>, Vec<Finding>) {
     match TextTree::read(&source.text) {
         Ok(tree) => {
             let mut reader = MigrationReader { chart, is_file: true, findings: Vec::new() };
@@ -326,7 +326,7 @@ fn find_state(chart: &Chart, text: &str) -> Result<NodeId, String> {
 /// The names of a migration's expressions: `old` instead of `context`.
 struct OldNames;
 
-impl Names for OldNames {
+impl NameResolver for OldNames {
     fn context_key(&self, _: &str) -> Option<Slot> {
         None
     }

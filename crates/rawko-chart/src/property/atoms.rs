@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use rawko_core::expr::{self, Names};
+use rawko_core::expr::{self, NameResolver};
 use rawko_core::{Chart, NodeId, Slot};
 
 use super::PropertyExpr;
@@ -198,7 +198,7 @@ struct PropertyNames<'c> {
     atoms: usize,
 }
 
-impl Names for PropertyNames<'_> {
+impl NameResolver for PropertyNames<'_> {
     fn context_key(&self, key: &str) -> Option<Slot> {
         self.chart.context_names().iter().position(|name| &**name == key).map(|slot| Slot(slot as u32))
     }

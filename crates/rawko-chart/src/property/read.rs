@@ -7,14 +7,14 @@ use super::{Assumptions, Property, PropertyExpr, PropertyKind};
 use crate::codes::INVALID_PROPERTY;
 use crate::def::{BeforeKey, LeadsToKey, PropertyKey, WithinKey};
 use crate::finding::Finding;
-use crate::source::{Source, Span};
+use crate::source::{SourceFile, Span};
 use crate::suggest::nearest;
 use crate::tree::{Data, NodeView, TextTree};
 
 const KEYS: [&str; 7] = ["never", "always", "before", "within", "leads_to", "assume", "description"];
 
 /// Reads the `properties:` of a chart's own text.
-pub fn properties_of_chart(source: &Source, chart: &Chart) -> (Vec<Property>, Vec<Finding>) {
+pub fn properties_of_chart(source: &SourceFile, chart: &Chart) -> (Vec<Property>, Vec<Finding>) {
     if !source.text.contains("properties") {
         return (Vec::new(), Vec::new());
     }
@@ -26,7 +26,7 @@ pub fn properties_of_chart(source: &Source, chart: &Chart) -> (Vec<Property>, Ve
 }
 
 /// Reads a file of properties: a map of them, or one below `properties:`.
-pub fn properties_of_file(source: &Source, chart: &Chart) -> (Vec<Property>, Vec<Finding>) {
+pub fn properties_of_file(source: &SourceFile, chart: &Chart) -> (Vec<Property>, Vec<Finding>) {
     match TextTree::read(&source.text) {
         Ok(tree) => {
             let block = tree.root().get("properties").unwrap_or(tree.root());

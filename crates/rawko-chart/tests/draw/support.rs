@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Registry, Severity, Source, load};
+use rawko_chart::{Registry, Severity, SourceFile, load};
 use rawko_core::Chart;
 
 pub(crate) fn folder() -> PathBuf {
@@ -39,7 +39,7 @@ pub(crate) fn walkthroughs() -> Vec<(String, Chart)> {
 pub(crate) fn examples() -> Vec<(String, Chart)> {
     let examples = folder().ancestors().nth(4).unwrap().join("examples");
     let chart = |file: &PathBuf| {
-        load(&Source::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
+        load(&SourceFile::new("", fs::read_to_string(file).unwrap()), &Registry::default()).chart
     };
     // Two examples may have a chart of the same name: the number distinguishes them.
     let charts: Vec<(String, Chart)> = files(&examples, "yaml")
@@ -52,7 +52,7 @@ pub(crate) fn examples() -> Vec<(String, Chart)> {
 }
 
 pub(crate) fn compile(name: &str, text: &str) -> Chart {
-    let loaded = load(&Source::new(name, text), &Registry::default());
+    let loaded = load(&SourceFile::new(name, text), &Registry::default());
     let fatal: Vec<_> =
         loaded.findings.iter().filter(|f| f.severity == Severity::Fatal).map(|f| &f.message).collect();
     loaded.chart.unwrap_or_else(|| panic!("{name}: {fatal:?}"))

@@ -140,7 +140,7 @@ fn a_failure_that_nothing_handles_stalls_and_a_retry_repeats_only_what_is_missin
     let text = "statechart: {id: s, version: 1.0.0, initial: w, states: {w: {invoke: {id: job, src: svc,
         each: '[1, 2, 3]', onDone: e}}, e: {type: final, output: event.data}}}";
     let loaded =
-        rawko_chart::load(&rawko_chart::Source::new("s.yaml", text), &rawko_chart::Registry::default());
+        rawko_chart::load(&rawko_chart::SourceFile::new("s.yaml", text), &rawko_chart::Registry::default());
     let chart = loaded.chart.unwrap();
     let (snapshot, last) = rawko_core::start(&chart, rawko_core::Value::Null, 0).unwrap();
     let mut walk = Walk { chart, snapshot, last, now_ms: 0 };
@@ -205,7 +205,7 @@ fn one_item_of_a_failed_each_is_retried_while_its_state_is_active() {
     let text = "statechart: {id: s, version: 1.0.0, initial: w, states: {w: {invoke: {id: job, src: svc,
         each: '[1, 2, 3, 4]', join: {at_least: 3}, onDone: e}}, e: {type: final, output: event.data}}}";
     let loaded =
-        rawko_chart::load(&rawko_chart::Source::new("s.yaml", text), &rawko_chart::Registry::default());
+        rawko_chart::load(&rawko_chart::SourceFile::new("s.yaml", text), &rawko_chart::Registry::default());
     let chart = loaded.chart.unwrap();
     let (snapshot, last) = rawko_core::start(&chart, rawko_core::Value::Null, 0).unwrap();
     let mut walk = Walk { chart, snapshot, last, now_ms: 0 };

@@ -8,7 +8,7 @@ mod many;
 mod starting;
 mod stopping;
 
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, Effect, Event, Snapshot, Status, Step, Value, start, step};
 
 /// A chart whose state `work` runs `invoke`; `done` and `failed` keep the data of the event that led there.
@@ -30,7 +30,7 @@ pub fn chart(invoke: &str, more: &str) -> Chart {
     failed: {{on: {{BACK: work}}}}
 "
     );
-    let loaded = load(&Source::new("fan.yaml", text), &Registry::default());
+    let loaded = load(&SourceFile::new("fan.yaml", text), &Registry::default());
     loaded.chart.unwrap_or_else(|| panic!("{:#?}", loaded.findings))
 }
 

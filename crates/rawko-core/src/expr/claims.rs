@@ -24,7 +24,7 @@ pub struct Claims {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardClaim {
     /// Left side of the comparison.
-    pub subject: Subject,
+    pub subject: ClaimSubject,
     /// Comparison operator.
     pub relation: Relation,
     /// Right side of the comparison.
@@ -33,7 +33,7 @@ pub struct GuardClaim {
 
 /// A named value: `context.a.b`, `event.data.x`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
+pub struct ClaimSubject {
     /// First name of the path.
     pub root: SubjectRoot,
     /// Keys below the root, outermost first.
@@ -59,7 +59,7 @@ pub enum Operand {
     /// A constant.
     Value(Value),
     /// Another named value.
-    Subject(Subject),
+    Subject(ClaimSubject),
 }
 
 /// A comparison operator.
@@ -168,12 +168,12 @@ impl Claims {
     }
 }
 
-fn claim(subject: Subject, relation: Relation, value: &ExprNode) -> Option<GuardClaim> {
+fn claim(subject: ClaimSubject, relation: Relation, value: &ExprNode) -> Option<GuardClaim> {
     value.constant().map(|value| GuardClaim { subject, relation, operand: Operand::Value(value.clone()) })
 }
 
-pub(super) fn subject(node: &ExprNode) -> Option<Subject> {
-    let root = |root| Some(Subject { root, path: Vec::new() });
+pub(super) fn subject(node: &ExprNode) -> Option<ClaimSubject> {
+    let root = |root| Some(ClaimSubject { root, path: Vec::new() });
     match &node.kind {
         ExprKind::Slot(slot) => root(SubjectRoot::Context(*slot)),
         ExprKind::Event(EventPart::Type) => root(SubjectRoot::EventType),
@@ -190,14 +190,14 @@ pub(super) fn subject(node: &ExprNode) -> Option<Subject> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Names, parse};
+    use super::super::{NameResolver, parse};
     use super::*;
     use crate::ids::NodeId;
 
     /// `context.a`, `context.b`, `context.c` are slots 0, 1 and 2.
     struct LetterSlots;
 
-    impl Names for LetterSlots {
+    impl NameResolver for LetterSlots {
         fn context_key(&self, key: &str) -> Option<Slot> {
             ["a", "b", "c"].iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
         }
@@ -228,7 +228,7 @@ mod tests {
         format!("{} {:?} {operand}", describe_subject(&claim.subject), claim.relation)
     }
 
-    fn describe_subject(subject: &Subject) -> String {
+    fn describe_subject(subject: &ClaimSubject) -> String {
         let root = match subject.root {
             SubjectRoot::Context(slot) => ["a", "b", "c"][slot.index()].to_owned(),
             root => format!("{root:?}"),

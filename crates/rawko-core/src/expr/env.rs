@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::limits::{BYTES_PER_UNIT, FUEL_MAX};
 use super::problem::ExprSpan;
-use super::{EvalError, Scope};
+use super::{EvalError, EvalScope};
 use crate::value::Value;
 
 pub(crate) static NULL: Value = Value::Null;
@@ -65,7 +65,7 @@ impl<'a> Val<'a> {
 }
 
 pub(crate) struct Env<'a> {
-    pub(crate) scope: &'a Scope<'a>,
+    pub(crate) scope: &'a EvalScope<'a>,
     text: &'a str,
     fuel: Cell<u64>,
 }
@@ -73,12 +73,12 @@ pub(crate) struct Env<'a> {
 impl<'a> Env<'a> {
     /// Charges `nodes` at once: the language has no loops, so each node is evaluated at most once.
     #[inline]
-    pub(crate) fn new(scope: &'a Scope<'a>, text: &'a str, nodes: u64) -> Self {
+    pub(crate) fn new(scope: &'a EvalScope<'a>, text: &'a str, nodes: u64) -> Self {
         Self::with_fuel(scope, text, FUEL_MAX.saturating_sub(nodes))
     }
 
     #[inline]
-    pub(crate) fn with_fuel(scope: &'a Scope<'a>, text: &'a str, fuel: u64) -> Self {
+    pub(crate) fn with_fuel(scope: &'a EvalScope<'a>, text: &'a str, fuel: u64) -> Self {
         Self { scope, text, fuel: Cell::new(fuel) }
     }
 

@@ -31,7 +31,7 @@ use crate::value::Value;
 use crate::world::{InstanceFacts, World};
 
 use ast::SyntaxTree;
-pub use claims::{Claims, GuardClaim, Operand, Relation, Subject, SubjectRoot};
+pub use claims::{ClaimSubject, Claims, GuardClaim, Operand, Relation, SubjectRoot};
 use env::{Env, Val};
 pub use functions::{function_names, function_signatures};
 pub use known::{KnownTypes, SchemaRoot};
@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<Ast, Vec<ExprProblem>> {
 
 impl Ast {
     /// Resolves every name, or returns all problems.
-    pub fn resolve(&self, names: &dyn Names) -> Result<Expr, Vec<ExprProblem>> {
+    pub fn resolve(&self, names: &dyn NameResolver) -> Result<Expr, Vec<ExprProblem>> {
         resolve::resolve(&self.text, &self.root, names).map(|root| Expr::new(self.text.clone(), root))
     }
 
@@ -105,7 +105,7 @@ impl Expr {
 
     /// Evaluates the expression. Fails on data of the wrong type or once the cost limit is reached.
     #[inline]
-    pub fn eval(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    pub fn eval(&self, scope: &EvalScope<'_>) -> Result<Value, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
         match self.inner.root.eval(&env) {
             Ok(Val::Own(value)) => Ok(value),
@@ -116,7 +116,7 @@ impl Expr {
 
     /// Returns the value as a condition: null counts as false, anything but a boolean is a type mismatch.
     #[inline]
-    pub fn eval_guard(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    pub fn eval_guard(&self, scope: &EvalScope<'_>) -> Result<bool, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
         self.inner.root.holds(&env).map_err(EvalError::from)
     }
@@ -196,7 +196,7 @@ impl Expr {
 }
 
 /// Resolves names. Implemented by the chart reader.
-pub trait Names {
+pub trait NameResolver {
     /// Returns the slot of a context key.
     fn context_key(&self, key: &str) -> Option<Slot>;
     /// Returns all known context keys, for "did you mean".
@@ -209,7 +209,7 @@ pub trait Names {
 
 /// The input of an evaluation.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct EvalScope<'a> {
     /// Context values, indexed by slot.
     pub context: &'a [Value],
     /// Names of the context's slots, for the bare `context` as a map.

@@ -4,7 +4,7 @@
 use super::env::{Env, EvalResult, Val};
 use super::eval::{context_at, event_part, whole_context};
 use super::node::{EventPart, ExprKind, ExprNode};
-use super::{EvalError, Expr, Scope, ops};
+use super::{EvalError, EvalScope, Expr, ops};
 use crate::value::{Map, Value};
 
 /// A private-use character: a text with it is not known, or not known beyond it.
@@ -42,13 +42,13 @@ pub fn has_unknown(value: &Value) -> bool {
 
 impl Expr {
     /// Evaluates with unknown data in the scope.
-    pub fn eval_partial(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+    pub fn eval_partial(&self, scope: &EvalScope<'_>) -> Result<Value, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
         self.inner.root.partial(&env).map_err(EvalError::from)
     }
 
     /// Returns the value as a condition; `None` if it is unknown.
-    pub fn holds_partial(&self, scope: &Scope<'_>) -> Result<Option<bool>, EvalError> {
+    pub fn holds_partial(&self, scope: &EvalScope<'_>) -> Result<Option<bool>, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
         self.inner.root.condition(&env).map_err(EvalError::from)
     }
@@ -223,7 +223,7 @@ fn same(env: &Env<'_>, two: &[ExprNode; 2], wanted: bool) -> EvalResult<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Names, parse};
+    use super::super::{NameResolver, parse};
     use super::*;
     use crate::configuration::Configuration;
     use crate::ids::{NodeId, Slot};
@@ -233,7 +233,7 @@ mod tests {
     /// unknown item.
     struct PartialContext;
 
-    impl Names for PartialContext {
+    impl NameResolver for PartialContext {
         fn context_key(&self, key: &str) -> Option<Slot> {
             ["x", "n", "m", "l"].iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
         }
@@ -254,7 +254,7 @@ mod tests {
         let context = [unknown(), Value::Int(1), partly_known(&fields), Value::list(vec![unknown()])];
         let (world, instance, configuration) =
             (World::default(), InstanceFacts::default(), Configuration::default());
-        let scope = Scope {
+        let scope = EvalScope {
             context: &context,
             context_names: &[],
             locals: &[],

@@ -7,7 +7,7 @@ use super::limits::FOLDING_FUEL_MAX;
 use super::node::{EventPart, ExprKind, ExprNode, InstancePart};
 use super::problem::{ExprProblem, ExprProblemKind, ExprSpan};
 use super::suggest::{nearest, synonym};
-use super::{Names, Scope};
+use super::{EvalScope, NameResolver};
 use crate::configuration::{Active, Configuration};
 use crate::value::Value;
 use crate::world::{InstanceFacts, World};
@@ -17,7 +17,7 @@ const BINDINGS: [&str; 6] = ["context", "event", "input", "env", "agents", "inst
 pub(crate) fn resolve(
     text: &str,
     root: &SyntaxTree,
-    names: &dyn Names,
+    names: &dyn NameResolver,
 ) -> Result<ExprNode, Vec<ExprProblem>> {
     let mut resolver = Resolver { text, names, problems: Vec::new(), fuel: FOLDING_FUEL_MAX };
     let node = resolver.node(root);
@@ -26,7 +26,7 @@ pub(crate) fn resolve(
 
 struct Resolver<'r> {
     text: &'r str,
-    names: &'r dyn Names,
+    names: &'r dyn NameResolver,
     problems: Vec<ExprProblem>,
     fuel: u64,
 }
@@ -312,7 +312,7 @@ pub(crate) fn evaluate_constant(
 ) -> (Result<Value, super::EvalError>, u64) {
     let (world, configuration) = (World::default(), Configuration::default());
     let instance = InstanceFacts::default();
-    let scope = Scope {
+    let scope = EvalScope {
         context: &[],
         context_names: &[],
         locals: &[],

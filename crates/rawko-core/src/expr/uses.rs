@@ -1,7 +1,7 @@
 //! How an expression uses the data it reads: which names it compares with which constants, and which ones it computes
 //! with. For choosing representative values of data that is not known (`rawko verify`).
 
-use super::claims::{Subject, subject};
+use super::claims::{ClaimSubject, subject};
 use super::node::{EventPart, ExprKind, ExprNode};
 use super::{Expr, SubjectRoot};
 use crate::value::Value;
@@ -10,7 +10,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataUse {
     /// The value that is read.
-    pub subject: Subject,
+    pub subject: ClaimSubject,
     /// The way the expression reads it.
     pub kind: DataUseKind,
 }
@@ -58,7 +58,7 @@ impl Expr {
     }
 
     /// Returns the name that the expression consists of, as in `event.data.score`.
-    pub fn subject(&self) -> Option<Subject> {
+    pub fn subject(&self) -> Option<ClaimSubject> {
         subject(&self.inner.root)
     }
 
@@ -128,7 +128,7 @@ impl Expr {
     }
 }
 
-fn push(uses: &mut Vec<DataUse>, subject: Subject, kind: DataUseKind) {
+fn push(uses: &mut Vec<DataUse>, subject: ClaimSubject, kind: DataUseKind) {
     if subject.root != SubjectRoot::EventType {
         uses.push(DataUse { subject, kind });
     }
@@ -148,7 +148,7 @@ fn visit(node: &ExprNode, position: NodePosition, uses: &mut Vec<DataUse>) {
     match &node.kind {
         // The event as a whole has its data.
         ExprKind::Event(EventPart::Whole | EventPart::Origin) => {
-            push(uses, Subject { root: SubjectRoot::EventData, path: Vec::new() }, DataUseKind::Opaque);
+            push(uses, ClaimSubject { root: SubjectRoot::EventData, path: Vec::new() }, DataUseKind::Opaque);
         }
         ExprKind::Not(one) => visit(one, NodePosition::Condition, uses),
         ExprKind::And(two) | ExprKind::Or(two) => {
@@ -196,7 +196,7 @@ fn compare([left, right]: &[ExprNode; 2], by: fn(Value) -> DataUseKind, uses: &m
 }
 
 /// `length(context.items)`
-fn measured(node: &ExprNode) -> Option<Subject> {
+fn measured(node: &ExprNode) -> Option<ClaimSubject> {
     match &node.kind {
         ExprKind::Call(function, arguments) if function.name == "length" => subject(arguments.first()?),
         _ => None,

@@ -10,19 +10,19 @@ use super::schema_of;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its shape is used")]
-struct Order {
+struct TestOrder {
     order_id: String,
     amount: u32,
     note: Option<String>,
     #[serde(default)]
     tags: Vec<String>,
-    state: State,
+    state: TestState,
     price: Option<Money>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum TestState {
     New,
     InProgress,
 }
@@ -35,9 +35,9 @@ struct Money {
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its shape is used")]
-struct Tree {
+struct TestTree {
     name: String,
-    children: Vec<Tree>,
+    children: Vec<TestTree>,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +65,7 @@ struct Flat {
 
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its shape is used")]
-struct Checked {
+struct TestChecked {
     port: std::net::IpAddr,
     name: String,
 }
@@ -85,7 +85,7 @@ fn a_record_has_its_fields_and_knows_which_may_be_missing() {
         },
         "required": ["orderId", "amount", "state"],
     });
-    assert_eq!(schema_of::<Order>(), expected);
+    assert_eq!(schema_of::<TestOrder>(), expected);
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn simple_types_and_those_that_stay_open() {
 
 #[test]
 fn a_type_that_contains_itself_ends() {
-    let schema = schema_of::<Tree>();
+    let schema = schema_of::<TestTree>();
     assert_eq!(schema["properties"]["children"]["items"]["properties"]["name"], json!({"type": "string"}));
 }
 
 #[test]
 fn a_field_that_checks_its_text_leaves_the_rest_open_instead_of_too_strict() {
-    let schema = schema_of::<Checked>();
+    let schema = schema_of::<TestChecked>();
     assert_eq!(schema["properties"]["port"], json!({"type": "string"}));
     assert_eq!(schema["properties"]["name"], json!({}));
     assert_eq!(schema["required"], json!([]));

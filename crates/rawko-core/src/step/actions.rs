@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::faults::ExpressionSite;
 use super::run::Macrostep;
 use super::trace::TraceEntry;
-use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
+use crate::blueprint::{ActionBlueprint, ActionKind, DataTemplate, Delay, Foreach, Guard};
 use crate::effect::{Effect, Send, SendTarget};
 use crate::event::NamedEvent;
 use crate::expr::{self, EvalError, Expr};
@@ -35,7 +35,7 @@ impl From<EvalError> for Box<FailedAction> {
 impl Macrostep<'_> {
     /// Runs a block: entry, exit or transition actions.
     #[inline]
-    pub(super) fn run_block(&mut self, actions: &[Action], place: ExpressionSite) {
+    pub(super) fn run_block(&mut self, actions: &[ActionBlueprint], place: ExpressionSite) {
         if actions.is_empty() {
             return;
         }
@@ -47,7 +47,7 @@ impl Macrostep<'_> {
         }
     }
 
-    fn run_actions(&mut self, actions: &[Action]) -> Acted {
+    fn run_actions(&mut self, actions: &[ActionBlueprint]) -> Acted {
         for action in actions {
             if !matches!(action.kind, ActionKind::Assign(_)) {
                 self.trace(|| TraceEntry::Acted { label: action.label_id });
@@ -60,7 +60,7 @@ impl Macrostep<'_> {
         Ok(())
     }
 
-    fn run_action(&mut self, action: &Action) -> Acted {
+    fn run_action(&mut self, action: &ActionBlueprint) -> Acted {
         match &action.kind {
             ActionKind::Assign(updates) => self.assign(updates, action.label_id),
             ActionKind::Raise { event, data } => self.raise_event(event, data),
@@ -118,13 +118,13 @@ impl Macrostep<'_> {
         self.undo.write(self.snapshot, slot, value);
     }
 
-    fn raise_event(&mut self, event: &Template, data: &Template) -> Acted {
+    fn raise_event(&mut self, event: &DataTemplate, data: &DataTemplate) -> Acted {
         let event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
         self.raise(event);
         Ok(())
     }
 
-    fn emit(&mut self, event: &Template, data: &Template) -> Acted {
+    fn emit(&mut self, event: &DataTemplate, data: &DataTemplate) -> Acted {
         let effect = Effect::Emit { event: self.render_text(event)?, data: self.render(data)? };
         self.effects.push(effect);
         Ok(())
@@ -132,11 +132,11 @@ impl Macrostep<'_> {
 
     fn send(
         &mut self,
-        target: &Template,
-        event: &Template,
-        data: &Template,
+        target: &DataTemplate,
+        event: &DataTemplate,
+        data: &DataTemplate,
         delay: Option<&Delay>,
-        id: Option<&Template>,
+        id: Option<&DataTemplate>,
     ) -> Acted {
         self.make_send(target, event, data, delay, id).map_err(|error| {
             let send_id = id.and_then(|id| self.render_text(id).ok());
@@ -146,11 +146,11 @@ impl Macrostep<'_> {
 
     fn make_send(
         &mut self,
-        target: &Template,
-        event: &Template,
-        data: &Template,
+        target: &DataTemplate,
+        event: &DataTemplate,
+        data: &DataTemplate,
         delay: Option<&Delay>,
-        id: Option<&Template>,
+        id: Option<&DataTemplate>,
     ) -> Result<(), EvalError> {
         let target = self.render_text(target)?;
         let mut event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
@@ -186,7 +186,7 @@ impl Macrostep<'_> {
         }));
     }
 
-    fn cancel_send(&mut self, id: &Template) -> Acted {
+    fn cancel_send(&mut self, id: &DataTemplate) -> Acted {
         let id = self.render_text(id)?;
         self.cancel_timers(|purpose| {
             matches!(purpose, TimerPurpose::Send { event, .. } if event.send_id.as_deref() == Some(&*id))
@@ -194,13 +194,13 @@ impl Macrostep<'_> {
         Ok(())
     }
 
-    fn call(&mut self, handler: &Arc<str>, params: &Template) -> Acted {
+    fn call(&mut self, handler: &Arc<str>, params: &DataTemplate) -> Acted {
         let params = self.render(params)?;
         self.effects.push(Effect::Call { handler: Arc::clone(handler), params });
         Ok(())
     }
 
-    fn log(&mut self, message: &Template) -> Acted {
+    fn log(&mut self, message: &DataTemplate) -> Acted {
         let message = self.render(message)?.to_string().into();
         self.effects.push(Effect::Log { message });
         Ok(())
@@ -208,7 +208,7 @@ impl Macrostep<'_> {
 
     /// Runs the first branch whose guard holds, or that has none. A guard that fails counts as false, as on a
     /// transition.
-    fn choose(&mut self, branches: &[(Option<Guard>, Vec<Action>)]) -> Acted {
+    fn choose(&mut self, branches: &[(Option<Guard>, Vec<ActionBlueprint>)]) -> Acted {
         for (guard, actions) in branches {
             let holds = match guard.as_ref().map(|guard| self.guard_holds(&guard.expr)) {
                 None => true,
@@ -256,22 +256,22 @@ impl Macrostep<'_> {
 
     /// Renders a template. Data built from data can double at every step, so the result is measured once it is
     /// complete.
-    pub(super) fn render(&self, template: &Template) -> Result<Value, EvalError> {
+    pub(super) fn render(&self, template: &DataTemplate) -> Result<Value, EvalError> {
         let value = self.fill_in(template)?;
-        if matches!(template, Template::List(_) | Template::Map(_)) {
+        if matches!(template, DataTemplate::List(_) | DataTemplate::Map(_)) {
             expr::check_size(&value)?;
         }
         Ok(value)
     }
 
-    fn fill_in(&self, template: &Template) -> Result<Value, EvalError> {
+    fn fill_in(&self, template: &DataTemplate) -> Result<Value, EvalError> {
         Ok(match template {
-            Template::Literal(value) => value.clone(),
-            Template::Expr(expr) => self.value_of(expr)?,
-            Template::List(items) => {
+            DataTemplate::Literal(value) => value.clone(),
+            DataTemplate::Expr(expr) => self.value_of(expr)?,
+            DataTemplate::List(items) => {
                 Value::list(items.iter().map(|item| self.fill_in(item)).collect::<Result<_, _>>()?)
             }
-            Template::Map(entries) => {
+            DataTemplate::Map(entries) => {
                 let mut map = Map::default();
                 for (key, value) in entries {
                     map.insert(Arc::clone(key), self.fill_in(value)?);
@@ -281,7 +281,7 @@ impl Macrostep<'_> {
         })
     }
 
-    pub(super) fn render_text(&self, template: &Template) -> Result<Arc<str>, EvalError> {
+    pub(super) fn render_text(&self, template: &DataTemplate) -> Result<Arc<str>, EvalError> {
         match self.render(template)? {
             Value::Str(text) => Ok(text),
             other => {

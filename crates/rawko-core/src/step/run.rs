@@ -14,7 +14,7 @@ use crate::chart::Chart;
 use crate::configuration::Active;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
-use crate::expr::{self, EvalError, Expr, Scope};
+use crate::expr::{self, EvalError, EvalScope, Expr};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::snapshot::{RareParts, Snapshot, UnhandledFailure};
 use crate::tables::Tables;
@@ -118,8 +118,8 @@ impl<'a> Macrostep<'a> {
     }
 
     #[inline]
-    pub(super) fn scope(&self) -> Scope<'_> {
-        Scope {
+    pub(super) fn scope(&self) -> EvalScope<'_> {
+        EvalScope {
             context: &self.snapshot.context,
             context_names: &self.chart.context_names,
             locals: &self.locals,

@@ -2,7 +2,7 @@
 
 use rawko_core::Value;
 use rawko_core::expr::limits::*;
-use rawko_core::expr::{Scope, check_size, parse};
+use rawko_core::expr::{EvalScope, check_size, parse};
 
 use super::{Fixture, check, evaluated, load, loaded};
 
@@ -50,7 +50,7 @@ fn texts() {
 /// Evaluates with `context.missing` set to a value.
 fn with(value: Value, text: &str) -> Result<Value, String> {
     let mut fixture = Fixture::new();
-    let slot = rawko_core::expr::Names::context_key(&fixture, "missing").unwrap();
+    let slot = rawko_core::expr::NameResolver::context_key(&fixture, "missing").unwrap();
     fixture.context[slot.index()] = value;
     loaded(text).eval(&fixture.scope()).map_err(|error| error.message)
 }
@@ -170,6 +170,6 @@ fn data_put_together_elsewhere_can_be_checked() {
 #[test]
 fn a_context_that_is_too_short_reads_as_null() {
     let fixture = Fixture::new();
-    let scope = Scope { context: &[], context_names: &[], locals: &[], ..fixture.scope() };
+    let scope = EvalScope { context: &[], context_names: &[], locals: &[], ..fixture.scope() };
     assert_eq!(loaded("context.count ?? item ?? 'none'").eval(&scope), Ok("none".into()));
 }

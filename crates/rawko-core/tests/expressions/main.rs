@@ -14,7 +14,7 @@ mod types;
 
 use std::sync::Arc;
 
-use rawko_core::expr::{Expr, ExprProblem, Names, Scope, parse};
+use rawko_core::expr::{EvalScope, Expr, ExprProblem, NameResolver, parse};
 use rawko_core::{Active, AgentEntry, Configuration, InstanceFacts, NamedEvent, NodeId, Slot, Value, World};
 
 /// The states `root`, its child `review` and grandchild `review.open`: the last descendant of each.
@@ -58,8 +58,8 @@ impl Fixture {
         }
     }
 
-    fn scope(&self) -> Scope<'_> {
-        Scope {
+    fn scope(&self) -> EvalScope<'_> {
+        EvalScope {
             context: &self.context,
             context_names: &self.names,
             locals: &self.locals,
@@ -87,7 +87,7 @@ fn agents() -> Vec<AgentEntry> {
     ]
 }
 
-impl Names for Fixture {
+impl NameResolver for Fixture {
     fn context_key(&self, key: &str) -> Option<Slot> {
         self.names.iter().position(|name| &**name == key).map(|slot| Slot(slot as u32))
     }

@@ -56,7 +56,7 @@ fn bindings() {
 #[test]
 fn without_an_event_every_part_of_it_is_null() {
     let fixture = Fixture::new();
-    let scope = rawko_core::expr::Scope { event: None, ..fixture.scope() };
+    let scope = rawko_core::expr::EvalScope { event: None, ..fixture.scope() };
     for text in ["event", "event.type", "event.data.output", "event.sendid"] {
         assert!(loaded(text).eval(&scope).unwrap().is_null(), "{text}");
     }

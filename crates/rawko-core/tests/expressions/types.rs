@@ -127,7 +127,7 @@ fn what_may_work_is_not_a_problem() {
 #[test]
 fn what_is_read() {
     let fixture = Fixture::new();
-    let slot = |key: &str| rawko_core::expr::Names::context_key(&fixture, key).unwrap();
+    let slot = |key: &str| rawko_core::expr::NameResolver::context_key(&fixture, key).unwrap();
     let expr = loaded("context.limit + context.count * context.limit + length(context['name'])");
     assert_eq!(expr.reads(), [slot("count"), slot("limit"), slot("name")]);
     assert!(!expr.reads_whole_context());

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use rawko_core::expr::{self, Expr, Names};
+use rawko_core::expr::{self, Expr, NameResolver};
 use rawko_core::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, EachSpec, Event, Foreach, Guard,
-    HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot,
-    Template, TransitionSpec, Trigger, Unhandled, Value,
+    ActionBlueprint, ActionKind, Backoff, Blueprint, ContextKey, DataTemplate, Delay, EachSpec, Event,
+    Foreach, Guard, HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeId, NodeKind, NodeSpec, Retry,
+    Slot, Snapshot, TransitionSpec, TransitionTrigger, Unhandled, Value,
 };
 
 /// A small generator whose whole state is the seed (splitmix64).
@@ -77,7 +77,7 @@ const UPDATES: &[(u32, &str)] = &[
 
 struct Resolver;
 
-impl Names for Resolver {
+impl NameResolver for Resolver {
     fn context_key(&self, key: &str) -> Option<Slot> {
         KEYS.iter().position(|known| *known == key).map(|at| Slot(at as u32))
     }
@@ -100,12 +100,12 @@ fn guard(text: &str) -> Guard {
     Guard { expr: expression(text), text: text.into() }
 }
 
-fn literal(text: &str) -> Template {
-    Template::Literal(Value::str(text))
+fn literal(text: &str) -> DataTemplate {
+    DataTemplate::Literal(Value::str(text))
 }
 
-fn action(kind: ActionKind) -> Action {
-    Action::new("action", kind)
+fn action(kind: ActionKind) -> ActionBlueprint {
+    ActionBlueprint::new("action", kind)
 }
 
 /// A chart with up to a few dozen nodes that uses every feature.
@@ -185,21 +185,21 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
         NodeKind::History(_) => return,
         NodeKind::Final => {
             nodes[index].output =
-                dice.chance(50).then(|| Box::new(Template::Expr(expression("{n: context.n}"))));
+                dice.chance(50).then(|| Box::new(DataTemplate::Expr(expression("{n: context.n}"))));
         }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel => {
             for _ in 0..dice.below(3) {
                 let trigger = match dice.below(10) {
-                    0 => Trigger::Always,
+                    0 => TransitionTrigger::Always,
                     1 => {
                         nodes[index].timers.push(delay(dice));
-                        Trigger::After(nodes[index].timers.len() - 1)
+                        TransitionTrigger::After(nodes[index].timers.len() - 1)
                     }
-                    2 => Trigger::Event(format!("done.state.s{index}").into()),
-                    _ => Trigger::Event(dice.pick(DESCRIPTORS).into()),
+                    2 => TransitionTrigger::Event(format!("done.state.s{index}").into()),
+                    _ => TransitionTrigger::Event(dice.pick(DESCRIPTORS).into()),
                 };
                 // Endless self-transitions of a compound are covered by the microstep limit; keep them rare.
-                let guarded = trigger == Trigger::Always || dice.chance(40);
+                let guarded = trigger == TransitionTrigger::Always || dice.chance(40);
                 let targets = dice.chance(80).then(|| targets(dice, nodes, count).into());
                 nodes[index].transitions.push(TransitionSpec {
                     trigger,
@@ -215,7 +215,7 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
                 if nodes[index].invokes[0].each.is_some() {
                     for failed in [false, true] {
                         nodes[index].transitions.push(TransitionSpec {
-                            trigger: Trigger::Item { invoke: 0, failed },
+                            trigger: TransitionTrigger::Item { invoke: 0, failed },
                             guard: None,
                             targets: None,
                             reenter: false,
@@ -265,7 +265,7 @@ fn invoke(dice: &mut Dice) -> InvokeSpec {
         guards: Vec::new(),
         id: "job".into(),
         src: literal("svc"),
-        input: Template::Map(vec![(Arc::from("n"), Template::Expr(expression("context.n")))]),
+        input: DataTemplate::Map(vec![(Arc::from("n"), DataTemplate::Expr(expression("context.n")))]),
         timeout: dice.chance(30).then(|| delay(dice)),
         on_timeout: dice.chance(50),
         retry: dice.chance(50).then_some(Retry {
@@ -285,27 +285,27 @@ fn invoke(dice: &mut Dice) -> InvokeSpec {
     }
 }
 
-fn actions(dice: &mut Dice, most: usize) -> Vec<Action> {
+fn actions(dice: &mut Dice, most: usize) -> Vec<ActionBlueprint> {
     (0..dice.below(most + 1)).map(|_| one_action(dice, 0)).collect()
 }
 
-fn one_action(dice: &mut Dice, depth: usize) -> Action {
+fn one_action(dice: &mut Dice, depth: usize) -> ActionBlueprint {
     let (slot, update) = dice.pick(UPDATES);
     let assign = ActionKind::Assign(vec![(Slot(slot), expression(update))]);
     let event = literal(dice.pick(EVENTS));
     action(match dice.below(12) {
-        0 => ActionKind::Raise { event, data: Template::Expr(expression("context.n")) },
-        1 => ActionKind::Emit { event, data: Template::Literal(Value::Null) },
+        0 => ActionKind::Raise { event, data: DataTemplate::Expr(expression("context.n")) },
+        1 => ActionKind::Emit { event, data: DataTemplate::Literal(Value::Null) },
         2 => ActionKind::Send {
             target: literal(dice.pick(&["self", "parent", "job", "elsewhere"])),
             event,
-            data: Template::Literal(Value::Int(1)),
+            data: DataTemplate::Literal(Value::Int(1)),
             delay: dice.chance(60).then(|| delay(dice)),
             id: dice.chance(50).then(|| literal("later")),
         },
         3 => ActionKind::Cancel { id: literal("later") },
-        4 => ActionKind::Log { message: Template::Expr(expression("context.n")) },
-        5 => ActionKind::Call { handler: "tool".into(), params: Template::Literal(Value::Null) },
+        4 => ActionKind::Log { message: DataTemplate::Expr(expression("context.n")) },
+        5 => ActionKind::Call { handler: "tool".into(), params: DataTemplate::Literal(Value::Null) },
         6 if depth < 2 => ActionKind::Choose {
             branches: vec![
                 (Some(guard(dice.pick(GUARDS))), vec![one_action(dice, depth + 1)]),

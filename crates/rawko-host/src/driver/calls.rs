@@ -5,24 +5,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_instance::{Category, EffectPlace, EffectResult, Input, Request, ServiceError};
+use rawko_instance::{Category, EffectPlace, EffectResult, Input, ServiceError, ServiceRequest};
 use rawko_store::OpenEffect;
 
-use super::drain::RunningCall;
-use super::slot::Delivery;
-use crate::contents::Contents;
-use crate::host::Inner;
+use super::drain::DrainingCall;
+use super::slot::MailboxDelivery;
+use crate::contents::ContentReader;
+use crate::host::HostInner;
 use crate::observer::{CallWatch, Observer};
 use crate::runtime_gate::RuntimeGate;
-use crate::services::{Call, Service};
+use crate::services::{Service, ServiceCall};
 
 /// A call that is about to be made.
-pub struct Running {
+pub struct PreparedCall {
     pub(crate) service: Arc<dyn Service>,
-    pub(crate) call: Call,
+    pub(crate) call: ServiceCall,
 }
 
-impl Running {
+impl PreparedCall {
     /// Makes the call. Dropping the future stops it. Returns `None` if the runtime is shutting down.
     pub async fn answer(self) -> Option<Result<Value, ServiceError>> {
         if let Some(result) = self.at_once() {
@@ -31,7 +31,7 @@ impl Running {
         let Self { service, call } = self;
         // A panic in a service is a failed call; the instance continues.
         let answer = tokio::spawn(async move { service.call(call).await });
-        let _guard = AbortOnDrop(answer.abort_handle());
+        let _guard = AbortCallOnDrop(answer.abort_handle());
         match answer.await {
             Ok(result) => Some(result),
             Err(error) if error.is_panic() => Some(Err(crashed())),
@@ -39,7 +39,7 @@ impl Running {
         }
     }
 
-    /// Like [`Running::answer`], reported to an observer. Dropping the future reports the call as stopped.
+    /// Like [`PreparedCall::answer`], reported to an observer. Dropping the future reports the call as stopped.
     pub async fn answer_observed(
         self,
         effect: &OpenEffect,
@@ -64,8 +64,8 @@ fn crashed() -> ServiceError {
     ServiceError::new(Category::Host, "the service crashed")
 }
 
-impl Inner {
-    pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
+impl HostInner {
+    pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: ServiceRequest) {
         let runtime_gate = RuntimeGate::of(
             self,
             effect.instance,
@@ -73,7 +73,7 @@ impl Inner {
             ServiceName::member_of(&effect.name, ServiceClass::Agent),
         );
         let may_repeat = self.project.may_repeat(&effect, &request);
-        let handles = (runtime_gate, Contents::of_store(self.reader.store()));
+        let handles = (runtime_gate, ContentReader::of_store(self.reader.store()));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),
@@ -95,7 +95,7 @@ impl Inner {
                 host.answered(&effect, result);
             }
         });
-        table.insert(place, RunningCall { task: task.abort_handle(), may_repeat });
+        table.insert(place, DrainingCall { task: task.abort_handle(), may_repeat });
     }
 
     /// Delivers the failure of an effect that cannot be run as its result.
@@ -107,14 +107,14 @@ impl Inner {
     fn answered(self: &Arc<Self>, effect: &OpenEffect, result: Result<Value, ServiceError>) {
         let result = EffectResult::of(effect, result);
         let input = Input::Result { effect: EffectPlace::of(effect), result };
-        self.post_or_complain(effect.instance, Delivery::unawaited(input));
+        self.post_or_complain(effect.instance, MailboxDelivery::unawaited(input));
     }
 }
 
 /// Stops the inner task when the outer one is stopped.
-struct AbortOnDrop(tokio::task::AbortHandle);
+struct AbortCallOnDrop(tokio::task::AbortHandle);
 
-impl Drop for AbortOnDrop {
+impl Drop for AbortCallOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -8,15 +8,15 @@ use std::time::Duration;
 use rawko_store::InstanceKey;
 use tokio::sync::Notify;
 
-use super::dispatch::Job;
-use crate::host::Inner;
+use super::dispatch::DispatchJob;
+use crate::host::HostInner;
 
 /// The longest sleep: after a suspended machine or a moved clock, deadlines are late by no more than this.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
 
 /// The subject of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Due {
+pub(crate) enum DeadlineKind {
     /// The next timer or expiring approval of an instance.
     Instance(InstanceKey),
     /// The retry of a refused commit.
@@ -25,19 +25,19 @@ pub(crate) enum Due {
 
 #[derive(Default)]
 pub(crate) struct Deadlines {
-    inner: Mutex<Table>,
+    inner: Mutex<DeadlineTable>,
     earlier: Notify,
 }
 
 #[derive(Default)]
-struct Table {
-    by_time: BTreeSet<(i64, Due)>,
-    by_due: HashMap<Due, i64>,
+struct DeadlineTable {
+    by_time: BTreeSet<(i64, DeadlineKind)>,
+    by_due: HashMap<DeadlineKind, i64>,
 }
 
 impl Deadlines {
     /// Sets or clears a deadline.
-    pub(crate) fn set(&self, due: Due, at_ms: Option<i64>) {
+    pub(crate) fn set(&self, due: DeadlineKind, at_ms: Option<i64>) {
         let mut table = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if table.by_due.get(&due).copied() == at_ms {
             return;
@@ -56,7 +56,7 @@ impl Deadlines {
     }
 
     /// Sets a deadline unless an earlier one is set.
-    pub(crate) fn set_earlier(&self, due: Due, at_ms: i64) {
+    pub(crate) fn set_earlier(&self, due: DeadlineKind, at_ms: i64) {
         let known = self.inner.lock().unwrap_or_else(PoisonError::into_inner).by_due.get(&due).copied();
         if known.is_none_or(|known| at_ms < known) {
             self.set(due, Some(at_ms));
@@ -64,7 +64,7 @@ impl Deadlines {
     }
 
     /// Removes and returns the deadlines that are due, with the time of the next one.
-    fn take_due(&self, now_ms: i64) -> (Vec<Due>, Option<i64>) {
+    fn take_due(&self, now_ms: i64) -> (Vec<DeadlineKind>, Option<i64>) {
         let mut table = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let mut due = Vec::new();
         while let Some((at_ms, what)) = table.by_time.first().copied().filter(|(at_ms, _)| *at_ms <= now_ms) {
@@ -82,12 +82,12 @@ impl Deadlines {
 }
 
 /// Sleeps until the next deadline, for as long as the host exists.
-pub(crate) async fn watch(host: Weak<Inner>, deadlines: Arc<Deadlines>) {
+pub(crate) async fn watch(host: Weak<HostInner>, deadlines: Arc<Deadlines>) {
     loop {
         let Some(next) = host.upgrade().map(|host| {
             let now_ms = host.clock.now_ms();
             let (due, next) = deadlines.take_due(now_ms);
-            due.into_iter().for_each(|due| host.dispatch.send(Job::Due(due)));
+            due.into_iter().for_each(|due| host.dispatch.send(DispatchJob::Due(due)));
             next.map(|at_ms| Duration::from_millis(u64::try_from(at_ms - now_ms).unwrap_or(0)))
         }) else {
             return;

@@ -6,18 +6,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use rawko_instance::{Action, EffectPlace};
+use rawko_instance::{DriverAction, EffectPlace};
 use rawko_store::InstanceKey;
 
-use super::dispatch::Job;
-use crate::host::{Host, Inner};
+use super::dispatch::DispatchJob;
+use crate::host::{Host, HostInner};
 
 /// Interval at which a draining host checks for running calls.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The running calls that a stopping host waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum DrainWait {
     /// All of them.
     All,
     /// Calls that the next host could not repeat safely.
@@ -26,7 +26,7 @@ pub enum Wait {
 
 impl Host {
     /// Stops beginning calls and waits up to `grace` for the running ones. [`Host::close`] then parks the rest.
-    pub async fn drain(&self, wait: Wait, grace: Duration) {
+    pub async fn drain(&self, wait: DrainWait, grace: Duration) {
         self.inner.draining.store(true, Ordering::SeqCst);
         let drained = async {
             while self.inner.is_busy(wait) {
@@ -38,7 +38,7 @@ impl Host {
     }
 
     /// Returns the number of running calls that a stopping host would wait for.
-    pub fn running_calls(&self, wait: Wait) -> usize {
+    pub fn running_calls(&self, wait: DrainWait) -> usize {
         self.inner.running().values().filter(|call| call.counts(wait)).count()
     }
 
@@ -49,7 +49,7 @@ impl Host {
         inner.draining.store(true, Ordering::SeqCst);
         inner.running().drain().for_each(|(_, call)| call.task.abort());
         inner.endings_over().await;
-        inner.dispatch.send(Job::Stop);
+        inner.dispatch.send(DispatchJob::Stop);
         // Waiting for the disk would block an async thread.
         let parked = tokio::task::spawn_blocking(move || {
             inner.writer.flush();
@@ -61,28 +61,28 @@ impl Host {
 }
 
 /// A running call.
-pub(crate) struct RunningCall {
+pub(crate) struct DrainingCall {
     pub(crate) task: tokio::task::AbortHandle,
     pub(crate) may_repeat: bool,
 }
 
-impl RunningCall {
-    fn counts(&self, wait: Wait) -> bool {
+impl DrainingCall {
+    fn counts(&self, wait: DrainWait) -> bool {
         match wait {
-            Wait::All => true,
-            Wait::Unrepeatable => !self.may_repeat,
+            DrainWait::All => true,
+            DrainWait::Unrepeatable => !self.may_repeat,
         }
     }
 }
 
-impl Inner {
-    fn is_busy(&self, wait: Wait) -> bool {
+impl HostInner {
+    fn is_busy(&self, wait: DrainWait) -> bool {
         self.unperformed.load(Ordering::SeqCst) > 0 || self.running().values().any(|call| call.counts(wait))
     }
 
     /// Returns true if an action is kept for the next host instead of being performed.
-    pub(crate) fn defers(&self, action: &Action) -> bool {
-        let Action::Run { effect, .. } = action else { return false };
+    pub(crate) fn defers(&self, action: &DriverAction) -> bool {
+        let DriverAction::Run { effect, .. } = action else { return false };
         if !self.draining.load(Ordering::SeqCst) {
             return false;
         }

@@ -4,14 +4,16 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
-use rawko_instance::{Action, EffectPlace, Input, Instance, InstanceError, Receipt, Taken, Transaction};
+use rawko_instance::{
+    DriverAction, EffectPlace, Input, InputOutcome, Instance, InstanceError, Receipt, Transaction,
+};
 use rawko_store::{InstanceKey, StoreError};
 
-use super::deadlines::Due;
-use super::dispatch::Job;
-use super::slot::{Delivery, MAILBOX_MAX, Reply, Slot, SlotState};
+use super::deadlines::DeadlineKind;
+use super::dispatch::DispatchJob;
+use super::slot::{DeliveryReply, InstanceSlot, MAILBOX_MAX, MailboxDelivery, SlotState};
 use crate::error::HostError;
-use crate::host::Inner;
+use crate::host::HostInner;
 
 /// Delay before a refused commit is retried.
 const AGAIN_MS: i64 = 1_000;
@@ -19,19 +21,19 @@ const AGAIN_MS: i64 = 1_000;
 const RECORDS_PER_COMMIT: usize = 64;
 
 /// A transaction in flight to the store, with everything needed to undo it.
-pub(crate) struct Pending {
+pub(crate) struct PendingCommit {
     tx: Transaction,
-    children: Vec<Arc<Slot>>,
-    replies: Vec<(Reply, Result<Receipt, HostError>)>,
+    children: Vec<Arc<InstanceSlot>>,
+    replies: Vec<(DeliveryReply, Result<Receipt, HostError>)>,
     /// Inputs without a waiting caller; they are retried if the commit fails.
     again: Vec<Input>,
     /// The instance before the transaction; `None` for its first commit.
     before: Option<Box<Instance>>,
 }
 
-impl Pending {
+impl PendingCommit {
     /// Creates the first commit of an instance.
-    pub(crate) fn first(tx: Transaction, reply: Reply, receipt: Receipt) -> Self {
+    pub(crate) fn first(tx: Transaction, reply: DeliveryReply, receipt: Receipt) -> Self {
         let replies = vec![(reply, Ok(receipt))];
         Self { tx, children: Vec::new(), replies, again: Vec::new(), before: None }
     }
@@ -45,9 +47,13 @@ impl Pending {
     }
 }
 
-impl Inner {
+impl HostInner {
     /// Puts a delivery into an instance's mailbox and drives the instance, loading it from disk if necessary.
-    pub(crate) fn post(self: &Arc<Self>, key: InstanceKey, delivery: Delivery) -> Result<(), HostError> {
+    pub(crate) fn post(
+        self: &Arc<Self>,
+        key: InstanceKey,
+        delivery: MailboxDelivery,
+    ) -> Result<(), HostError> {
         loop {
             let slot = self.slot(key)?;
             let mut live = slot.lock();
@@ -79,7 +85,7 @@ impl Inner {
         }
     }
 
-    fn drive(self: &Arc<Self>, slot: &Arc<Slot>, mut live: MutexGuard<'_, SlotState>) {
+    fn drive(self: &Arc<Self>, slot: &Arc<InstanceSlot>, mut live: MutexGuard<'_, SlotState>) {
         if live.committing {
             return;
         }
@@ -101,7 +107,7 @@ impl Inner {
     }
 
     /// Handles due timers and waiting inputs. Returns `None` if there is nothing to write.
-    fn take_waiting(self: &Arc<Self>, live: &mut SlotState) -> Option<Pending> {
+    fn take_waiting(self: &Arc<Self>, live: &mut SlotState) -> Option<PendingCommit> {
         let now_ms = self.clock.now_ms();
         if live.mailbox.is_empty() && !live.machine.is_due(now_ms) {
             return None;
@@ -109,7 +115,7 @@ impl Inner {
         let before = Some(Box::new(live.machine.clone()));
         let tx = live.machine.begin();
         let mut pending =
-            Pending { tx, children: Vec::new(), replies: Vec::new(), again: Vec::new(), before };
+            PendingCommit { tx, children: Vec::new(), replies: Vec::new(), again: Vec::new(), before };
         while pending.tx.commit.records.len() < RECORDS_PER_COMMIT {
             let migrates = live.mailbox.front().is_some_and(|delivery| delivery.input.migrates());
             if migrates && !pending.tx.commit.records.is_empty() {
@@ -136,24 +142,30 @@ impl Inner {
     }
 
     /// Handles one delivery. Returns `false` if it has to wait for the next commit.
-    fn take_one(&self, live: &mut SlotState, delivery: Delivery, now_ms: i64, pending: &mut Pending) -> bool {
-        let Delivery { input, reply } = delivery;
+    fn take_one(
+        &self,
+        live: &mut SlotState,
+        delivery: MailboxDelivery,
+        now_ms: i64,
+        pending: &mut PendingCommit,
+    ) -> bool {
+        let MailboxDelivery { input, reply } = delivery;
         let copy = reply.is_none().then(|| input.clone());
         let answer = match live.machine.take(input, self, now_ms, &mut pending.tx) {
-            Taken::Deferred(input) => {
-                live.mailbox.push_front(Delivery { input, reply });
+            InputOutcome::Deferred(input) => {
+                live.mailbox.push_front(MailboxDelivery { input, reply });
                 return false;
             }
-            Taken::Handled(answer) => answer,
+            InputOutcome::Handled(answer) => answer,
         };
         match (reply, copy) {
             (Some(reply), _) => pending.replies.push((reply, answer.map_err(HostError::from))),
             (None, Some(input)) => {
                 if let Err(InstanceError::Store(error)) = answer {
                     // The store could not be read, so the input was not handled.
-                    live.mailbox.push_front(Delivery::unawaited(input));
+                    live.mailbox.push_front(MailboxDelivery::unawaited(input));
                     self.trouble(error);
-                    self.deadlines.set(Due::Again(live.machine.key()), Some(now_ms + AGAIN_MS));
+                    self.deadlines.set(DeadlineKind::Again(live.machine.key()), Some(now_ms + AGAIN_MS));
                     return false;
                 }
                 pending.again.push(input);
@@ -163,12 +175,13 @@ impl Inner {
         true
     }
 
-    pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<Slot>, mut pending: Pending) {
+    pub(crate) fn submit(self: &Arc<Self>, slot: &Arc<InstanceSlot>, mut pending: PendingCommit) {
         let seen = self.seen(slot, &pending);
         let commits = pending.tx.take_commits();
         // Children are registered before they are on disk, so that a second copy is never loaded.
         let children = std::mem::take(&mut pending.tx.children);
-        pending.children = children.into_iter().map(|child| Slot::committing(child.instance)).collect();
+        pending.children =
+            children.into_iter().map(|child| InstanceSlot::committing(child.instance)).collect();
         pending.children.iter().for_each(|child| self.instances.enter(child));
         let (host, slot) = (Arc::clone(self), Arc::clone(slot));
         let is_awaited = !pending.replies.is_empty();
@@ -187,8 +200,8 @@ impl Inner {
     }
 
     /// Completes a durable commit and begins its actions. Runs on the writer's thread, so it only forwards work.
-    fn committed(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending) {
-        let Pending { tx, children, replies, .. } = pending;
+    fn committed(self: &Arc<Self>, slot: &Arc<InstanceSlot>, pending: PendingCommit) {
+        let PendingCommit { tx, children, replies, .. } = pending;
         let is_quick = self.is_quick(&tx.actions);
         // Counted before the instance can be observed idle, because its actions are still to come.
         if !tx.actions.is_empty() && !is_quick {
@@ -207,7 +220,7 @@ impl Inner {
         if is_quick {
             tx.actions.into_iter().for_each(|action| self.perform(action));
         } else if !tx.actions.is_empty() {
-            self.dispatch.send(Job::Perform(tx.actions));
+            self.dispatch.send(DispatchJob::Perform(tx.actions));
         }
         if !rests {
             self.rest(slot);
@@ -217,12 +230,12 @@ impl Inner {
 
     /// Unlocks a slot after a commit and schedules inputs that arrived meanwhile. Returns true if the slot was queued
     /// for eviction.
-    fn release(self: &Arc<Self>, slot: &Arc<Slot>) -> bool {
+    fn release(self: &Arc<Self>, slot: &Arc<InstanceSlot>) -> bool {
         let mut live = slot.lock();
         live.committing = false;
         self.watch_deadline(slot.key, &mut live);
         if !live.mailbox.is_empty() {
-            self.dispatch.send(Job::Nudge(slot.key));
+            self.dispatch.send(DispatchJob::Nudge(slot.key));
         }
         let bytes = live.machine.memory_bytes();
         let rests = std::mem::replace(&mut live.rests, true);
@@ -236,19 +249,19 @@ impl Inner {
 
     /// Returns true if every action calls a plain function and no earlier action is outstanding. Such actions run on
     /// this thread, which saves waking two others.
-    fn is_quick(&self, actions: &[Action]) -> bool {
-        let is_function = |action: &Action| match action {
-            Action::Run { effect, .. } => self
+    fn is_quick(&self, actions: &[DriverAction]) -> bool {
+        let is_function = |action: &DriverAction| match action {
+            DriverAction::Run { effect, .. } => self
                 .project
                 .find_service(&effect.name, effect.kind)
                 .is_some_and(|service| service.is_function()),
-            Action::Stop { .. } | Action::Deliver { .. } => false,
+            DriverAction::Stop { .. } | DriverAction::Deliver { .. } => false,
         };
         actions.iter().all(is_function) && self.unperformed.load(Ordering::SeqCst) == 0
     }
 
     /// Undoes a commit that failed. Internal inputs are retried later; external callers get the error.
-    fn refused(self: &Arc<Self>, slot: &Arc<Slot>, pending: Pending, error: &StoreError) {
+    fn refused(self: &Arc<Self>, slot: &Arc<InstanceSlot>, pending: PendingCommit, error: &StoreError) {
         for child in &pending.children {
             child.lock().evicted = true;
             self.instances.forget(child.key);
@@ -259,7 +272,7 @@ impl Inner {
             live.machine = *before;
         }
         for input in pending.again.into_iter().rev() {
-            live.mailbox.push_front(Delivery::unawaited(input));
+            live.mailbox.push_front(MailboxDelivery::unawaited(input));
         }
         // The store contradicts the copy in memory; the stored version wins.
         let waiting = if matches!(error, StoreError::Refused(_)) {
@@ -272,7 +285,9 @@ impl Inner {
         drop(live);
         if is_evicted {
             self.instances.forget(slot.key);
-            waiting.into_iter().for_each(|delivery| self.dispatch.send(Job::Post(slot.key, delivery)));
+            waiting
+                .into_iter()
+                .for_each(|delivery| self.dispatch.send(DispatchJob::Post(slot.key, delivery)));
         }
         // Recorded before the callers get the error, so that one that looks up the reason finds it.
         self.trouble(error.clone());
@@ -280,14 +295,14 @@ impl Inner {
             // An input that was rejected anyway keeps its own error.
             let _ = reply.send(answer.and(Err(HostError::Store(error.clone()))));
         }
-        self.deadlines.set(Due::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
+        self.deadlines.set(DeadlineKind::Again(slot.key), Some(self.clock.now_ms() + AGAIN_MS));
     }
 
     fn watch_deadline(&self, key: InstanceKey, live: &mut SlotState) {
         let due = live.machine.next_due_ms();
         if live.armed_ms != due {
             live.armed_ms = due;
-            self.deadlines.set(Due::Instance(key), due);
+            self.deadlines.set(DeadlineKind::Instance(key), due);
         }
     }
 

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::slot::Slot;
-use crate::host::Inner;
+use super::slot::InstanceSlot;
+use crate::host::HostInner;
 
-impl Inner {
+impl HostInner {
     /// Begins the clean-up if the instance is over.
-    pub(crate) fn clean_up(self: &Arc<Self>, slot: &Slot) {
+    pub(crate) fn clean_up(self: &Arc<Self>, slot: &InstanceSlot) {
         let Some(hook) = self.project.services.end_hook() else { return };
         if !slot.lock().machine.snapshot().status().is_over() {
             return;
         }
         self.endings.fetch_add(1, Ordering::SeqCst);
-        let running = Ending(Arc::clone(self));
+        let running = CleanUp(Arc::clone(self));
         let cleaning = hook(Arc::clone(&slot.id));
         self.runtime.spawn(async move {
             cleaning.await;
@@ -35,9 +35,9 @@ impl Inner {
 }
 
 /// A clean-up that runs; also one that panics ends.
-struct Ending(Arc<Inner>);
+struct CleanUp(Arc<HostInner>);
 
-impl Drop for Ending {
+impl Drop for CleanUp {
     fn drop(&mut self) {
         self.0.endings.fetch_sub(1, Ordering::SeqCst);
         self.0.tell_waiting();

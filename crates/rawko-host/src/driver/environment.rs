@@ -1,15 +1,17 @@
-//! `Environment` of the instance machine, implemented by this host from its project and its store.
+//! `MachineEnvironment` of the instance machine, implemented by this host from its project and its store.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rawko_core::{Chart, Value, World};
-use rawko_instance::{AgentResolver, Environment, Gate, Limits, Request, ServiceError, StoreError};
+use rawko_instance::{
+    AgentResolver, Gate, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest, StoreError,
+};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect};
 
-use crate::host::Inner;
+use crate::host::HostInner;
 
-impl Environment for Inner {
+impl MachineEnvironment for HostInner {
     fn world(&self) -> &World {
         &self.project.world
     }
@@ -18,7 +20,7 @@ impl Environment for Inner {
         &self.project.gate
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> InstanceLimits {
         self.project.limits
     }
 
@@ -38,7 +40,7 @@ impl Environment for Inner {
         self.project.basis(name, kind, input)
     }
 
-    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+    fn may_repeat(&self, effect: &OpenEffect, request: &ServiceRequest) -> bool {
         self.project.may_repeat(effect, request)
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_store::InstanceKey;
 use rustc_hash::FxHashMap;
 
-use super::slot::Slot;
+use super::slot::InstanceSlot;
 
 /// Number of instances that stay in memory regardless of their size.
 const INSTANCES_MIN: usize = 1_024;
@@ -35,14 +35,14 @@ impl MemoryLimit {
 
 #[derive(Default)]
 pub(crate) struct Instances {
-    table: Mutex<Table>,
+    table: Mutex<InstanceTable>,
     /// Held while an instance is loaded, so that an instance that is being written and evicted is not loaded again.
     loading: Mutex<()>,
 }
 
 #[derive(Default)]
-struct Table {
-    slots: FxHashMap<InstanceKey, Arc<Slot>>,
+struct InstanceTable {
+    slots: FxHashMap<InstanceKey, Arc<InstanceSlot>>,
     keys: FxHashMap<Arc<str>, InstanceKey>,
     /// Idle instances in order of eviction, each at most once. One that is busy at its turn moves to the end.
     resting: VecDeque<InstanceKey>,
@@ -50,12 +50,12 @@ struct Table {
     bytes: usize,
 }
 
-impl Table {
+impl InstanceTable {
     fn is_over(&self, limit: MemoryLimit) -> bool {
         self.slots.len() > limit.instances && self.bytes > limit.bytes
     }
 
-    fn add(&mut self, slot: &Arc<Slot>) {
+    fn add(&mut self, slot: &Arc<InstanceSlot>) {
         self.keys.insert(Arc::clone(&slot.id), slot.key);
         self.bytes += slot.weight();
         if let Some(replaced) = self.slots.insert(slot.key, Arc::clone(slot)) {
@@ -72,11 +72,11 @@ impl Table {
 }
 
 impl Instances {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, InstanceTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn get(&self, key: InstanceKey) -> Option<Arc<Slot>> {
+    pub(crate) fn get(&self, key: InstanceKey) -> Option<Arc<InstanceSlot>> {
         self.table().slots.get(&key).cloned()
     }
 
@@ -84,7 +84,7 @@ impl Instances {
         self.table().keys.get(id).copied()
     }
 
-    pub(crate) fn enter(&self, slot: &Arc<Slot>) {
+    pub(crate) fn enter(&self, slot: &Arc<InstanceSlot>) {
         self.table().add(slot);
     }
 
@@ -92,8 +92,8 @@ impl Instances {
     pub(crate) fn get_or<E>(
         &self,
         key: InstanceKey,
-        load: impl FnOnce() -> Result<Arc<Slot>, E>,
-    ) -> Result<Arc<Slot>, E> {
+        load: impl FnOnce() -> Result<Arc<InstanceSlot>, E>,
+    ) -> Result<Arc<InstanceSlot>, E> {
         if let Some(slot) = self.get(key) {
             return Ok(slot);
         }
@@ -107,7 +107,7 @@ impl Instances {
     }
 
     /// Updates the estimated memory of an instance that grew or shrank. Must not be called with the instance locked.
-    pub(crate) fn weigh(&self, slot: &Arc<Slot>, bytes: usize) {
+    pub(crate) fn weigh(&self, slot: &Arc<InstanceSlot>, bytes: usize) {
         let mut table = self.table();
         if table.slots.get(&slot.key).is_some_and(|known| Arc::ptr_eq(known, slot)) {
             table.bytes = (table.bytes + bytes).saturating_sub(slot.weight());
@@ -116,7 +116,7 @@ impl Instances {
     }
 
     /// Queues an idle instance for eviction and evicts the longest idle ones while the limit is exceeded.
-    pub(crate) fn rest(&self, slot: &Arc<Slot>, limit: MemoryLimit) {
+    pub(crate) fn rest(&self, slot: &Arc<InstanceSlot>, limit: MemoryLimit) {
         let mut table = self.table();
         table.resting.push_back(slot.key);
         // A busy instance moves to the end of the queue; each is checked once.
@@ -132,7 +132,7 @@ impl Instances {
     }
 
     /// Evicts an instance unless it has work waiting. Returns true if it is no longer in memory.
-    fn evict(table: &mut Table, key: InstanceKey) -> bool {
+    fn evict(table: &mut InstanceTable, key: InstanceKey) -> bool {
         let Some(slot) = table.slots.get(&key) else { return true };
         // Locking an instance while holding the table is safe: the opposite order never occurs.
         let mut live = slot.lock();

@@ -7,15 +7,15 @@ use rawko_instance::{Instance, Receipt, Transaction};
 use rawko_store::InstanceKey;
 use tokio::sync::oneshot;
 
-use super::drive::Pending;
-use super::slot::Slot;
+use super::drive::PendingCommit;
+use super::slot::InstanceSlot;
 use crate::error::HostError;
-use crate::host::Inner;
+use crate::host::HostInner;
 
-impl Inner {
-    pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
+impl HostInner {
+    pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<InstanceSlot>, HostError> {
         let row = self.store.instance(key)?.ok_or_else(|| HostError::NoInstance(format!("#{}", key.0)))?;
-        Ok(Slot::new(self.reader.instance(row)?))
+        Ok(InstanceSlot::new(self.reader.instance(row)?))
     }
 
     /// Commits a new instance and makes it available.
@@ -26,9 +26,9 @@ impl Inner {
     ) -> Result<Receipt, HostError> {
         let (reply, answer) = oneshot::channel();
         let receipt = instance.receipt(true);
-        let slot = Slot::committing(instance);
+        let slot = InstanceSlot::committing(instance);
         self.instances.enter(&slot);
-        self.submit(&slot, Pending::first(tx, reply, receipt));
+        self.submit(&slot, PendingCommit::first(tx, reply, receipt));
         let result = answer.await.unwrap_or(Err(HostError::Closing));
         if result.is_err() {
             self.instances.forget(slot.key);

@@ -16,5 +16,5 @@ mod remove;
 pub(crate) mod scope;
 pub(crate) mod slot;
 
-pub use calls::Running;
-pub use drain::Wait;
+pub use calls::PreparedCall;
+pub use drain::DrainWait;

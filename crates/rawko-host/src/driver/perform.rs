@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use rawko_instance::{Action, EffectPlace, Input};
+use rawko_instance::{DriverAction, EffectPlace, Input};
 use rawko_store::{InstanceKey, OpenEffect};
 
-use super::deadlines::Due;
-use super::slot::Delivery;
-use crate::host::Inner;
+use super::deadlines::DeadlineKind;
+use super::slot::MailboxDelivery;
+use crate::host::HostInner;
 
-impl Inner {
-    pub(crate) fn perform(self: &Arc<Self>, action: Action) {
+impl HostInner {
+    pub(crate) fn perform(self: &Arc<Self>, action: DriverAction) {
         if self.defers(&action) {
             return;
         }
         match action {
-            Action::Run { effect, request } => {
+            DriverAction::Run { effect, request } => {
                 let instance = self.id_of(&effect);
                 self.run(effect, instance, request);
             }
-            Action::Stop { instance, effect } => self.stop(instance, effect),
+            DriverAction::Stop { instance, effect } => self.stop(instance, effect),
             // Stored with its sender's step; a host that drives the recipient delivers it.
-            Action::Deliver { to, .. } if !self.drives_key(to) => {}
-            Action::Deliver { to, seq, message } => {
-                self.post_or_complain(to, Delivery::unawaited(Input::Message { seq, message }));
+            DriverAction::Deliver { to, .. } if !self.drives_key(to) => {}
+            DriverAction::Deliver { to, seq, message } => {
+                self.post_or_complain(to, MailboxDelivery::unawaited(Input::Message { seq, message }));
             }
         }
     }
@@ -42,11 +42,11 @@ impl Inner {
         }
     }
 
-    pub(crate) fn handle_due(self: &Arc<Self>, due: Due) {
+    pub(crate) fn handle_due(self: &Arc<Self>, due: DeadlineKind) {
         match due {
             // A migrated instance that this host does not drive keeps its timers for the next host.
-            Due::Instance(key) if !self.drives_key(key) => self.disarm(key),
-            Due::Instance(key) | Due::Again(key) => self.attend(key),
+            DeadlineKind::Instance(key) if !self.drives_key(key) => self.disarm(key),
+            DeadlineKind::Instance(key) | DeadlineKind::Again(key) => self.attend(key),
         }
     }
 
@@ -63,7 +63,7 @@ impl Inner {
         }
     }
 
-    pub(crate) fn post_or_complain(self: &Arc<Self>, key: InstanceKey, delivery: Delivery) {
+    pub(crate) fn post_or_complain(self: &Arc<Self>, key: InstanceKey, delivery: MailboxDelivery) {
         if let Err(error) = self.post(key, delivery) {
             self.complain(key, &error);
         }

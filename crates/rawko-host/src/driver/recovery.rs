@@ -5,15 +5,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rawko_instance::{Input, Message};
+use rawko_instance::{Input, StoredMessage};
 use rawko_store::{EffectKind, Inbound, InstanceKey, OpenEffect};
 
-use super::deadlines::Due;
-use super::slot::Delivery;
+use super::deadlines::DeadlineKind;
+use super::slot::MailboxDelivery;
 use crate::error::HostError;
-use crate::host::Inner;
+use crate::host::HostInner;
 
-impl Inner {
+impl HostInner {
     /// Continues after the last host. Instances without pending work stay on disk; an unreadable instance is reported
     /// and does not stop the others. A host that drives only requested instances continues nothing by itself.
     pub(crate) fn recover(self: &Arc<Self>) -> Result<(), HostError> {
@@ -21,7 +21,7 @@ impl Inner {
             return Ok(());
         }
         for (key, due_ms) in self.store.timers()? {
-            self.deadlines.set_earlier(Due::Instance(key), due_ms);
+            self.deadlines.set_earlier(DeadlineKind::Instance(key), due_ms);
         }
         self.deliver_inbound(self.store.inbound(None)?)?;
         self.restart_calls(self.store.open_effects(None)?)
@@ -32,7 +32,7 @@ impl Inner {
         let mut ahead: Vec<_> = self.store.find(root)?.into_iter().collect();
         while let Some(row) = ahead.pop() {
             if let Some(due_ms) = row.head.next_due_ms {
-                self.deadlines.set_earlier(Due::Instance(row.key), due_ms);
+                self.deadlines.set_earlier(DeadlineKind::Instance(row.key), due_ms);
             }
             self.deliver_inbound(self.store.inbound(Some(row.key))?)?;
             self.restart_calls(self.store.open_effects(Some(row.key))?)?;
@@ -47,13 +47,13 @@ impl Inner {
         let mut stopping = HashMap::new();
         for effect in open {
             if let Some(due_ms) = effect.due_ms {
-                self.deadlines.set_earlier(Due::Instance(effect.instance), due_ms);
+                self.deadlines.set_earlier(DeadlineKind::Instance(effect.instance), due_ms);
             }
             if is_call(&effect)
                 && restarted.insert(effect.instance)
                 && !self.is_stopping(effect.instance, &mut stopping)?
             {
-                self.post_or_complain(effect.instance, Delivery::unawaited(Input::Restart { epoch }));
+                self.post_or_complain(effect.instance, MailboxDelivery::unawaited(Input::Restart { epoch }));
             }
         }
         Ok(())
@@ -82,10 +82,10 @@ impl Inner {
     fn deliver_inbound(self: &Arc<Self>, inbound: Vec<Inbound>) -> Result<(), HostError> {
         for inbound in inbound {
             let text = self.reader.unpack(&inbound.event)?;
-            match serde_json::from_str::<Message>(&text) {
+            match serde_json::from_str::<StoredMessage>(&text) {
                 Ok(message) => {
                     let input = Input::Message { seq: inbound.seq, message };
-                    self.post_or_complain(inbound.to, Delivery::unawaited(input));
+                    self.post_or_complain(inbound.to, MailboxDelivery::unawaited(input));
                 }
                 Err(error) => self.trouble_with("inbound", &HostError::Internal(error.to_string())),
             }

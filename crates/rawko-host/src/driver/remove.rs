@@ -7,7 +7,7 @@ use rawko_core::Status;
 use rawko_store::{EffectKind, InstanceRow};
 
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostInner};
 
 impl Host {
     /// Returns true if the store can remove instances.
@@ -26,7 +26,7 @@ impl Host {
     }
 }
 
-impl Inner {
+impl HostInner {
     fn remove(&self, ids: &[String]) -> Result<u64, HostError> {
         let (mut roots, mut family) = (Vec::new(), Vec::new());
         for id in ids {

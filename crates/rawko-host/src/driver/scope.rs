@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_store::InstanceKey;
 
 use crate::error::HostError;
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostInner};
 
 /// Selects instances by the root of their tree: an instance without a parent, and all of its descendants.
-pub(crate) struct Scope {
+pub(crate) struct HostScope {
     /// `None`: all.
-    requested: Option<Mutex<Requested>>,
+    requested: Option<Mutex<RequestedRoots>>,
     /// Receives all roots whenever there are more.
     pub(crate) watch: Option<RootsWatch>,
 }
@@ -20,27 +20,27 @@ pub(crate) struct Scope {
 pub(crate) type RootsWatch = Box<dyn Fn(&[Arc<str>]) + Send + Sync>;
 
 #[derive(Default)]
-struct Requested {
+struct RequestedRoots {
     /// The roots, with `true` once the tree continues after the last host.
     roots: HashMap<Arc<str>, bool>,
     /// The root of each instance, as far as it was looked up.
     known: HashMap<InstanceKey, Arc<str>>,
 }
 
-impl Scope {
-    pub(crate) fn all() -> Scope {
-        Scope { requested: None, watch: None }
+impl HostScope {
+    pub(crate) fn all() -> HostScope {
+        HostScope { requested: None, watch: None }
     }
 
-    pub(crate) fn requested() -> Scope {
-        Scope { requested: Some(Mutex::default()), watch: None }
+    pub(crate) fn requested() -> HostScope {
+        HostScope { requested: Some(Mutex::default()), watch: None }
     }
 
     pub(crate) fn is_all(&self) -> bool {
         self.requested.is_none()
     }
 
-    fn lock(&self) -> Option<MutexGuard<'_, Requested>> {
+    fn lock(&self) -> Option<MutexGuard<'_, RequestedRoots>> {
         self.requested.as_ref().map(|requested| requested.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -69,7 +69,7 @@ impl Host {
     }
 }
 
-impl Inner {
+impl HostInner {
     /// Returns true if this host moves the instance. An instance that cannot be read is not moved.
     pub(crate) fn drives_key(&self, key: InstanceKey) -> bool {
         if self.scope.is_all() {

@@ -1,4 +1,4 @@
-//! `Slot`: one instance in memory with its mailbox. Only the holder of the lock hands in inputs, and only one commit is
+//! `InstanceSlot`: one instance in memory with its mailbox. Only the holder of the lock hands in inputs, and only one commit is
 //! in flight at a time.
 
 use std::collections::VecDeque;
@@ -14,22 +14,22 @@ use crate::error::HostError;
 /// Maximum number of inputs waiting at one instance; more are refused, so that a runaway sender is noticed.
 pub(crate) const MAILBOX_MAX: usize = 10_000;
 
-pub(crate) type Reply = oneshot::Sender<Result<Receipt, HostError>>;
+pub(crate) type DeliveryReply = oneshot::Sender<Result<Receipt, HostError>>;
 
 /// An input in a mailbox, and the caller that waits for its commit.
 #[derive(Debug)]
-pub(crate) struct Delivery {
+pub(crate) struct MailboxDelivery {
     pub(crate) input: Input,
-    pub(crate) reply: Option<Reply>,
+    pub(crate) reply: Option<DeliveryReply>,
 }
 
-impl Delivery {
+impl MailboxDelivery {
     pub(crate) fn unawaited(input: Input) -> Self {
         Self { input, reply: None }
     }
 }
 
-pub(crate) struct Slot {
+pub(crate) struct InstanceSlot {
     pub(crate) key: InstanceKey,
     pub(crate) id: Arc<str>,
     /// Its estimated memory as the table counts it; changed only under the table's lock.
@@ -39,7 +39,7 @@ pub(crate) struct Slot {
 
 pub(crate) struct SlotState {
     pub(crate) machine: Instance,
-    pub(crate) mailbox: VecDeque<Delivery>,
+    pub(crate) mailbox: VecDeque<MailboxDelivery>,
     /// A commit is in flight; no other input is handled until it is done.
     pub(crate) committing: bool,
     /// The instance left memory: a sender that still holds the slot has to look it up again.
@@ -50,7 +50,7 @@ pub(crate) struct SlotState {
     pub(crate) rests: bool,
 }
 
-impl Slot {
+impl InstanceSlot {
     /// Creates the slot of a committed instance.
     pub(crate) fn new(machine: Instance) -> Arc<Self> {
         Self::with(machine, false)

@@ -8,14 +8,14 @@ use rawko_instance::{Category, ServiceError, Spent};
 use rawko_store::OpenEffect;
 
 use super::commits::{error_word, word};
-use super::{Called, Calling, Observation, Observer, Outcome};
-use crate::host::Inner;
-use crate::services::Call;
+use super::{CallOutcome, FinishedCall, HostEvent, ObservedCall, Observer};
+use crate::host::HostInner;
+use crate::services::ServiceCall;
 
 /// A running call. Dropping it without a result reports it as stopped.
 pub(crate) struct CallWatch {
     observer: Arc<dyn Observer>,
-    calling: Arc<Calling>,
+    calling: Arc<ObservedCall>,
     from: Instant,
     is_over: bool,
 }
@@ -25,11 +25,11 @@ impl CallWatch {
     pub(crate) fn begin(
         observer: Option<&Arc<dyn Observer>>,
         effect: &OpenEffect,
-        call: &Call,
+        call: &ServiceCall,
     ) -> Option<CallWatch> {
         let observer = Arc::clone(observer?);
         let input = observer.wants_content().then(|| said(call.input.get("call").get("input"), &call.input));
-        let calling = Arc::new(Calling {
+        let calling = Arc::new(ObservedCall {
             id: Arc::clone(&call.id),
             attempt: call.attempt,
             agent: word(call.policy.get("agent")),
@@ -37,7 +37,7 @@ impl CallWatch {
             input,
             ..bare(effect, Arc::clone(&call.instance), SystemTime::now())
         });
-        observer.observe(Observation::Calling(Arc::clone(&calling)));
+        observer.observe(HostEvent::Calling(Arc::clone(&calling)));
         Some(CallWatch { observer, calling, from: Instant::now(), is_over: false })
     }
 
@@ -46,9 +46,9 @@ impl CallWatch {
         watch.is_over = true;
         let (outcome, spent) = match result {
             Ok(data) if *data.get("result").get("is_error") == Value::Bool(true) => {
-                (Outcome::Complained, Spent::of(data.get("usage")))
+                (CallOutcome::Complained, Spent::of(data.get("usage")))
             }
-            Ok(data) => (Outcome::Answered, Spent::of(data.get("usage"))),
+            Ok(data) => (CallOutcome::Answered, Spent::of(data.get("usage"))),
             Err(error) => (failed(error), Spent::of(error.details.get("usage"))),
         };
         let output = result.as_ref().ok().filter(|_| watch.observer.wants_content());
@@ -56,22 +56,22 @@ impl CallWatch {
         watch.tell(outcome, spent, output);
     }
 
-    fn tell(&self, outcome: Outcome, spent: Spent, output: Option<String>) {
+    fn tell(&self, outcome: CallOutcome, spent: Spent, output: Option<String>) {
         let calling = Arc::clone(&self.calling);
         let took = self.from.elapsed();
-        self.observer.observe(Observation::Called(Called { calling, took, outcome, spent, output }));
+        self.observer.observe(HostEvent::Called(FinishedCall { calling, took, outcome, spent, output }));
     }
 }
 
 impl Drop for CallWatch {
     fn drop(&mut self) {
         if !self.is_over {
-            self.tell(Outcome::Stopped, Spent::default(), None);
+            self.tell(CallOutcome::Stopped, Spent::default(), None);
         }
     }
 }
 
-impl Inner {
+impl HostInner {
     /// Reports the failure of a call that never began, or that another host began.
     pub(crate) fn tell_failed(&self, effect: &OpenEffect, error: &ServiceError) {
         if self.observer.is_some() {
@@ -82,11 +82,11 @@ impl Inner {
 }
 
 /// Returns the observation of a call that never began, or that another host began.
-pub fn not_called(effect: &OpenEffect, instance: Arc<str>, error: &ServiceError) -> Observation {
+pub fn not_called(effect: &OpenEffect, instance: Arc<str>, error: &ServiceError) -> HostEvent {
     let opened = u64::try_from(effect.opened_ms).unwrap_or(0);
     let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened);
     let started = if error.category == Category::Interrupted { opened } else { SystemTime::now() };
-    Observation::Called(Called {
+    HostEvent::Called(FinishedCall {
         calling: Arc::new(bare(effect, instance, started)),
         took: started.elapsed().unwrap_or_default(),
         outcome: failed(error),
@@ -101,14 +101,14 @@ fn said(part: &Value, whole: &Value) -> String {
     serde_json::to_string(said).unwrap_or_default()
 }
 
-fn failed(error: &ServiceError) -> Outcome {
+fn failed(error: &ServiceError) -> CallOutcome {
     let code = error_word(&error.details).unwrap_or_else(|| error.category.as_str().into());
-    Outcome::Failed { code, message: error.message.clone() }
+    CallOutcome::Failed { code, message: error.message.clone() }
 }
 
 /// Returns the properties of a call that its effect holds.
-fn bare(effect: &OpenEffect, instance: Arc<str>, started: SystemTime) -> Calling {
-    Calling {
+fn bare(effect: &OpenEffect, instance: Arc<str>, started: SystemTime) -> ObservedCall {
+    ObservedCall {
         instance,
         step: effect.step,
         index: effect.index,

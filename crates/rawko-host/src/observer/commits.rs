@@ -8,25 +8,25 @@ use rawko_instance::{Instance, OpenEffects};
 use rawko_store::{Commit, EffectKind, OpenEffect, Record, RecordKind};
 use serde::Deserialize;
 
-use super::{Asked, Committed, Observation, Taken};
-use crate::driver::drive::Pending;
-use crate::driver::slot::Slot;
-use crate::host::Inner;
+use super::{ClosedRequest, CommittedSteps, HostEvent, StepTaken};
+use crate::driver::drive::PendingCommit;
+use crate::driver::slot::InstanceSlot;
+use crate::host::HostInner;
 
 /// Longer texts are treated as sentences.
 const WORD_LENGTH_MAX: usize = 40;
 
 /// The part of an event that determines its name.
 #[derive(Deserialize)]
-struct Kind {
+struct EventKind {
     kind: Arc<str>,
     #[serde(default, rename = "type")]
     name: Option<Arc<str>>,
 }
 
-impl Inner {
+impl HostInner {
     /// Returns the observations of a pending commit; empty without an observer.
-    pub(crate) fn seen(&self, slot: &Slot, pending: &Pending) -> Vec<Observation> {
+    pub(crate) fn seen(&self, slot: &InstanceSlot, pending: &PendingCommit) -> Vec<HostEvent> {
         if self.observer.is_none() {
             return Vec::new();
         }
@@ -38,16 +38,11 @@ impl Inner {
 }
 
 /// Returns the observations of a durable commit. `before` is the instance before the commit; `None` for its first.
-pub fn committed(
-    instance: &Instance,
-    commit: &Commit,
-    before: Option<&Instance>,
-    now_ms: i64,
-) -> Observation {
+pub fn committed(instance: &Instance, commit: &Commit, before: Option<&Instance>, now_ms: i64) -> HostEvent {
     let snapshot = instance.snapshot();
     let status = snapshot.status();
     let failure = snapshot.failure().filter(|_| status == Status::Error);
-    Observation::Committed(Committed {
+    HostEvent::Committed(CommittedSteps {
         instance: Arc::clone(instance.new_instance()),
         steps: commit.records.iter().map(|record| taken(record, now_ms)).collect(),
         before: before.map(|before| before.head().status),
@@ -60,7 +55,7 @@ pub fn committed(
     })
 }
 
-fn taken(record: &Record, now_ms: i64) -> Taken {
+fn taken(record: &Record, now_ms: i64) -> StepTaken {
     let event = match record.kind {
         RecordKind::Started => "start".into(),
         RecordKind::Forked => "fork".into(),
@@ -68,26 +63,26 @@ fn taken(record: &Record, now_ms: i64) -> Taken {
         RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => event_word(&record.event),
     };
     let late_ms = (&*event == "timer_fired").then(|| u64::try_from(now_ms - record.at_ms).unwrap_or(0));
-    Taken { step: record.step, at_ms: record.at_ms, kind: record.kind, event, late_ms }
+    StepTaken { step: record.step, at_ms: record.at_ms, kind: record.kind, event, late_ms }
 }
 
 fn event_word(text: &str) -> Arc<str> {
-    match serde_json::from_str::<Kind>(text) {
-        Ok(Kind { name: Some(name), .. }) => name,
-        Ok(Kind { kind, name: None }) => kind,
+    match serde_json::from_str::<EventKind>(text) {
+        Ok(EventKind { name: Some(name), .. }) => name,
+        Ok(EventKind { kind, name: None }) => kind,
         Err(_) => "event".into(),
     }
 }
 
 /// Returns the requests to people that this commit closes, with their decisions from the audit.
-fn asked(commit: &Commit, open: &OpenEffects) -> Vec<Asked> {
+fn asked(commit: &Commit, open: &OpenEffects) -> Vec<ClosedRequest> {
     if !open.has_requests() {
         return Vec::new();
     }
     let is_over = |effect: &&OpenEffect| commit.closed.contains(&(effect.step, effect.index));
     let people = open.iter().filter(|effect| effect.kind == EffectKind::Person).filter(is_over);
     people
-        .map(|effect| Asked {
+        .map(|effect| ClosedRequest {
             step: effect.step,
             index: effect.index,
             name: Arc::clone(&effect.name),

@@ -12,7 +12,7 @@ use rawko_core::Status;
 use rawko_instance::Spent;
 use rawko_store::{EffectKind, NewInstance, RecordKind};
 
-use crate::host::{Host, Inner};
+use crate::host::{Host, HostInner};
 
 pub(crate) use calls::CallWatch;
 pub use calls::not_called;
@@ -21,7 +21,7 @@ pub use commits::committed;
 /// Receives observations. Called on the host's own threads, so it must not block.
 pub trait Observer: Send + Sync {
     /// Receives one observation, on the thread that made it; must not block.
-    fn observe(&self, observation: Observation);
+    fn observe(&self, observation: HostEvent);
 
     /// Returns true if observations should include messages and inputs, not only metadata.
     fn wants_content(&self) -> bool {
@@ -31,15 +31,15 @@ pub trait Observer: Send + Sync {
 
 /// One event of a host.
 #[derive(Clone, Debug)]
-pub enum Observation {
+pub enum HostEvent {
     /// Steps of an instance are on disk.
-    Committed(Committed),
+    Committed(CommittedSteps),
     /// A call begins.
-    Calling(Arc<Calling>),
+    Calling(Arc<ObservedCall>),
     /// A call ended.
-    Called(Called),
+    Called(FinishedCall),
     /// A completion succeeded or failed.
-    Completed(Completed),
+    Completed(ObservedCompletion),
     /// An error without a waiting caller.
     Troubled {
         /// Instance or part of the host that the error belongs to.
@@ -51,11 +51,11 @@ pub enum Observation {
 
 /// Steps of one instance that share a commit.
 #[derive(Clone, Debug)]
-pub struct Committed {
+pub struct CommittedSteps {
     /// Identity and chart of the instance.
     pub instance: Arc<NewInstance>,
     /// Steps in order.
-    pub steps: Vec<Taken>,
+    pub steps: Vec<StepTaken>,
     /// The status before the commit; `None` for the first commit.
     pub before: Option<Status>,
     /// Status after the commit.
@@ -69,12 +69,12 @@ pub struct Committed {
     /// The spending of the instance and its children.
     pub spent: Spent,
     /// Closed requests to people.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<ClosedRequest>,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct StepTaken {
     /// Number of the step.
     pub step: u64,
     /// Time of the step; for a timer, its due time.
@@ -89,7 +89,7 @@ pub struct Taken {
 
 /// A closed request to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ClosedRequest {
     /// Step that made the request.
     pub step: u64,
     /// Position among the effects of the step.
@@ -104,7 +104,7 @@ pub struct Asked {
 
 /// A call of a service, a tool, a model, or an agent that is a program.
 #[derive(Clone, Debug)]
-pub struct Calling {
+pub struct ObservedCall {
     /// Id of the calling instance.
     pub instance: Arc<str>,
     /// Step that requested the call.
@@ -133,13 +133,13 @@ pub struct Calling {
 
 /// A finished call.
 #[derive(Clone, Debug)]
-pub struct Called {
+pub struct FinishedCall {
     /// The call as it began.
-    pub calling: Arc<Calling>,
+    pub calling: Arc<ObservedCall>,
     /// Duration.
     pub took: Duration,
     /// Result of the call.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// Usage that the call reported.
     pub spent: Spent,
     /// As JSON, if the observer wants content.
@@ -148,7 +148,7 @@ pub struct Called {
 
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The call returned a result.
     Answered,
     /// The call returned a result that reports an error.
@@ -166,7 +166,7 @@ pub enum Outcome {
 
 /// One completion.
 #[derive(Clone, Debug)]
-pub struct Completed {
+pub struct ObservedCompletion {
     /// Begins with the idempotency key of its call.
     pub idempotency: String,
     /// The agent that requested the completion.
@@ -192,14 +192,14 @@ pub struct Completed {
     /// The model's stop reason, or the code of the fault.
     pub finish: Result<Arc<str>, Arc<str>>,
     /// Token usage and cost.
-    pub usage: Used,
+    pub usage: CompletionUsage,
     /// Messages; `None` unless the observer wants content.
-    pub said: Option<Said>,
+    pub said: Option<TracedMessages>,
 }
 
 /// Usage of a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Used {
+pub struct CompletionUsage {
     /// Tokens of the request.
     pub input_tokens: u64,
     /// Tokens of the response.
@@ -216,7 +216,7 @@ pub struct Used {
 
 /// Messages as JSON, in the shape of the trace conventions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct TracedMessages {
     /// System prompt.
     pub system: String,
     /// Messages of the request.
@@ -264,8 +264,8 @@ impl Host {
     }
 }
 
-impl Inner {
-    pub(crate) fn tell(&self, observations: impl IntoIterator<Item = Observation>) {
+impl HostInner {
+    pub(crate) fn tell(&self, observations: impl IntoIterator<Item = HostEvent>) {
         if let Some(observer) = &self.observer {
             observations.into_iter().for_each(|observation| observer.observe(observation));
         }
@@ -274,7 +274,7 @@ impl Inner {
     pub(crate) fn tell_trouble(&self, about: &str, message: &str) {
         if self.observer.is_some() {
             let (about, message) = (about.to_owned(), message.to_owned());
-            self.tell([Observation::Troubled { about, message }]);
+            self.tell([HostEvent::Troubled { about, message }]);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use super::{Answer, Call, OnRestart, Service, ServiceError};
+use super::{OnRestart, Service, ServiceCall, ServiceError, ServiceFuture};
 
 /// Creates a service from an async function. Use [`Closure`] to set its options.
 ///
@@ -19,7 +19,7 @@ use super::{Answer, Call, OnRestart, Service, ServiceError};
 /// ```
 pub fn closure<F, R>(run: F) -> Arc<dyn Service>
 where
-    F: Fn(Call) -> R + Send + Sync + 'static,
+    F: Fn(ServiceCall) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Value, ServiceError>> + Send + 'static,
 {
     Arc::new(Closure::new(run))
@@ -34,7 +34,7 @@ pub struct Closure<F> {
 
 impl<F, R> Closure<F>
 where
-    F: Fn(Call) -> R + Send + Sync + 'static,
+    F: Fn(ServiceCall) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Value, ServiceError>> + Send + 'static,
 {
     /// Creates a service that is [`OnRestart::Unknown`].
@@ -64,10 +64,10 @@ where
 
 impl<F, R> Service for Closure<F>
 where
-    F: Fn(Call) -> R + Send + Sync + 'static,
+    F: Fn(ServiceCall) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Value, ServiceError>> + Send + 'static,
 {
-    fn call(&self, call: Call) -> Answer {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         Box::pin((self.run)(call))
     }
 
@@ -87,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closure_is_a_service() {
-        let double = |call: Call| async move { Ok(Value::Int(call.input.as_i64().unwrap_or(0) * 2)) };
+        let double = |call: ServiceCall| async move { Ok(Value::Int(call.input.as_i64().unwrap_or(0) * 2)) };
         let service = Closure::new(double).on_restart(OnRestart::Retry).into_service();
         assert_eq!(service.call(call(Value::Int(21))).await, Ok(Value::Int(42)));
         assert_eq!(service.on_restart(), OnRestart::Retry);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use super::{Answer, Call, OnRestart, Service, ServiceError};
+use super::{OnRestart, Service, ServiceCall, ServiceError, ServiceFuture};
 
 /// Creates a service from a function. It runs between two commits of the host, so it must be quick and must not block;
 /// it must have no effect outside, because it may be run again.
@@ -18,7 +18,7 @@ use super::{Answer, Call, OnRestart, Service, ServiceError};
 /// ```
 pub fn function<F>(run: F) -> Arc<dyn Service>
 where
-    F: Fn(&Call) -> Result<Value, ServiceError> + Send + Sync + 'static,
+    F: Fn(&ServiceCall) -> Result<Value, ServiceError> + Send + Sync + 'static,
 {
     Arc::new(Function { run })
 }
@@ -29,13 +29,13 @@ struct Function<F> {
 
 impl<F> Service for Function<F>
 where
-    F: Fn(&Call) -> Result<Value, ServiceError> + Send + Sync + 'static,
+    F: Fn(&ServiceCall) -> Result<Value, ServiceError> + Send + Sync + 'static,
 {
-    fn call(&self, call: Call) -> Answer {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         Box::pin(std::future::ready((self.run)(&call)))
     }
 
-    fn at_once(&self, call: &Call) -> Option<Result<Value, ServiceError>> {
+    fn at_once(&self, call: &ServiceCall) -> Option<Result<Value, ServiceError>> {
         Some((self.run)(call))
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use crate::contents::Contents;
-use crate::progress::Teller;
+use crate::contents::ContentReader;
+use crate::progress::ProgressSender;
 use crate::runtime_gate::RuntimeGate;
 
 pub(crate) mod bodies;
@@ -26,20 +26,22 @@ pub use closure::{Closure, closure};
 pub use function::function;
 pub use rawko_instance::{AttemptOutcome, Category, OnRestart, ServiceError};
 pub use rawko_settings::Environment;
-pub use remote::{ProcessHandle, ProcessOffer, RegisterRefusal, Registered, RemoteMessage, RemoteServices};
+pub use remote::{
+    ProcessHandle, ProcessOffer, ProgramRegistration, RegisterRefusal, RemoteMessage, RemoteServices,
+};
 pub use table::{EndHook, Services};
 pub use tool::ToolService;
 
 /// The future of a service's result.
-pub type Answer = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Send>>;
+pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Send>>;
 
 /// A callable service. The host has checked the gate and written the audit line before it calls.
 pub trait Service: Send + Sync {
     /// Starts a call and returns its future.
-    fn call(&self, call: Call) -> Answer;
+    fn call(&self, call: ServiceCall) -> ServiceFuture;
 
     /// Returns the result of a plain function, without starting a task. `None` means that it must be called.
-    fn at_once(&self, _call: &Call) -> Option<Result<Value, ServiceError>> {
+    fn at_once(&self, _call: &ServiceCall) -> Option<Result<Value, ServiceError>> {
         None
     }
 
@@ -71,7 +73,7 @@ pub trait Service: Send + Sync {
 
 /// One call of a service. Dropping the future of its result stops it, and must stop any outside work, too.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ServiceCall {
     /// The idempotency key: the same for a call that is repeated after a crash, or whose outcome is unknown.
     pub idempotency: Arc<str>,
     /// Id of the calling instance.
@@ -88,21 +90,21 @@ pub struct Call {
     /// the instance runs as; null if there is none.
     pub policy: Value,
     /// The sender of progress events.
-    pub teller: Teller,
+    pub teller: ProgressSender,
     /// The gate for actions besides the call itself.
     pub runtime_gate: RuntimeGate,
     /// Long texts that earlier answers brought in.
-    pub contents: Contents,
+    pub contents: ContentReader,
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
     //! The sample call for the tests of services.
 
-    use super::{Call, Value};
+    use super::{ServiceCall, Value};
 
-    pub(crate) fn call(input: Value) -> Call {
-        Call {
+    pub(crate) fn call(input: Value) -> ServiceCall {
+        ServiceCall {
             idempotency: "order-1/4/0".into(),
             instance: "order-1".into(),
             id: "charge".into(),
@@ -110,9 +112,9 @@ pub(crate) mod testing {
             input,
             attempt: 1,
             policy: Value::Null,
-            teller: crate::progress::Teller::silent(),
+            teller: crate::progress::ProgressSender::silent(),
             runtime_gate: crate::runtime_gate::RuntimeGate::absent(),
-            contents: crate::contents::Contents::default(),
+            contents: crate::contents::ContentReader::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use rawko_core::Value;
 
-use super::{ServiceError, template::Template};
+use super::{ServiceError, template::TextTemplate};
 use rawko_settings::{Environment, Redactor};
 
 /// Values of the environment, each shown by the name of its variable.
@@ -15,10 +15,10 @@ impl Secrets {
     }
 
     pub(crate) fn of_templates<'t>(
-        templates: impl IntoIterator<Item = &'t Template>,
+        templates: impl IntoIterator<Item = &'t TextTemplate>,
         environment: &Environment,
     ) -> Self {
-        Self::of(templates.into_iter().flat_map(Template::variables), environment)
+        Self::of(templates.into_iter().flat_map(TextTemplate::variables), environment)
     }
 
     pub(crate) fn hide(&self, text: &str) -> String {

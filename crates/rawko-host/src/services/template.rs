@@ -5,18 +5,18 @@ use rawko_settings::{Environment, is_variable_name};
 
 /// A text whose variables are filled in for each call. `$${` is an escaped `${`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct TextTemplate {
     source: String,
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TextPart {
     Text(String),
     Variable(String),
 }
 
-impl Template {
+impl TextTemplate {
     /// Parses a text, or returns the problem with a `${`.
     pub(crate) fn parse(source: &str) -> Result<Self, String> {
         let (mut parts, mut text, mut rest) = (Vec::new(), String::new(), source);
@@ -35,13 +35,13 @@ impl Template {
             }
             text.push_str(before);
             if !text.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(TextPart::Text(std::mem::take(&mut text)));
             }
-            parts.push(Part::Variable(name.to_owned()));
+            parts.push(TextPart::Variable(name.to_owned()));
             rest = &from[end + 1..];
         }
         text.push_str(rest);
-        parts.push(Part::Text(text));
+        parts.push(TextPart::Text(text));
         Ok(Self { source: source.to_owned(), parts })
     }
 
@@ -58,8 +58,8 @@ impl Template {
 
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Variable(name) => Some(name.as_str()),
+            TextPart::Text(_) => None,
+            TextPart::Variable(name) => Some(name.as_str()),
         })
     }
 
@@ -68,8 +68,8 @@ impl Template {
         let mut filled = String::new();
         for part in &self.parts {
             filled.push_str(match part {
-                Part::Text(text) => text,
-                Part::Variable(name) => environment.get(name).ok_or(name.as_str())?,
+                TextPart::Text(text) => text,
+                TextPart::Variable(name) => environment.get(name).ok_or(name.as_str())?,
             });
         }
         Ok(filled)
@@ -78,7 +78,7 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use super::{Environment, Template};
+    use super::{Environment, TextTemplate};
 
     #[test]
     fn variables_are_filled_in() {
@@ -95,7 +95,8 @@ mod tests {
             ("${}", Err("`${}` is not the name of a variable")),
         ];
         for (source, expected) in table {
-            let filled = Template::parse(source).and_then(|t| t.fill(&environment).map_err(str::to_owned));
+            let filled =
+                TextTemplate::parse(source).and_then(|t| t.fill(&environment).map_err(str::to_owned));
             assert_eq!(filled, expected.map(str::to_owned).map_err(str::to_owned), "{source}");
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rawko_core::{Schema, Value};
 
-use super::{Call, Category, OnRestart, RemoteServices, Service, ServiceError};
-use crate::contents::Contents;
-use crate::progress::Teller;
+use super::{Category, OnRestart, RemoteServices, Service, ServiceCall, ServiceError};
+use crate::contents::ContentReader;
+use crate::progress::ProgressSender;
 use crate::runtime_gate::RuntimeGate;
 
 /// A service with `tool: true` in the settings.
@@ -67,7 +67,7 @@ impl ToolService {
             let message = format!("the input does not fit the schema: {}", violation.message);
             return Err(ServiceError::new(Category::Failed, message));
         }
-        let call = Call {
+        let call = ServiceCall {
             idempotency: idempotency.into(),
             instance: instance.into(),
             id: Arc::clone(&self.name),
@@ -75,9 +75,9 @@ impl ToolService {
             input,
             attempt: 1,
             policy: Value::Null,
-            teller: Teller::silent(),
+            teller: ProgressSender::silent(),
             runtime_gate: RuntimeGate::absent(),
-            contents: Contents::default(),
+            contents: ContentReader::default(),
         };
         match self.service.at_once(&call) {
             Some(result) => result,

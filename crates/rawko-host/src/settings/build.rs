@@ -11,11 +11,11 @@ use rawko_process::{Confinement, Profile, ProjectAccess};
 
 use super::Settings;
 use super::checklist::ChecklistEntry;
-use super::definition::{Definition, Form};
+use super::definition::{Form, ServiceDefinition};
 use super::layer::Pattern;
-use crate::services::command::Command;
-use crate::services::http::{Client, Http, TIMEOUT};
-use crate::services::remote::{Remote, RemoteServices, Schemas};
+use crate::services::command::CommandService;
+use crate::services::http::{HttpClients, HttpService, TIMEOUT};
+use crate::services::remote::{RemoteService, RemoteServices, Schemas};
 use crate::services::{Environment, Service, Services, ToolService};
 use rawko_instance::{Checklist, Gate};
 use rawko_settings::requires_sandbox;
@@ -39,7 +39,7 @@ impl Settings {
 
     /// Returns the services that agents may call as tools.
     pub fn tool_services(&self, project_root: &Path) -> Vec<ToolService> {
-        let (client, confinement) = (Arc::new(Client::default()), self.confinement(project_root));
+        let (client, confinement) = (Arc::new(HttpClients::default()), self.confinement(project_root));
         let gate = self.gate();
         let tools = self.said.services.iter().filter(|(_, definition)| definition.is_tool);
         tools
@@ -81,8 +81,8 @@ impl Settings {
         sections.any(|section| requires_sandbox(&section.document))
     }
 
-    fn built(&self, definitions: &BTreeMap<String, Definition>, project_root: &Path) -> Services {
-        let (client, confinement) = (Arc::new(Client::default()), self.confinement(project_root));
+    fn built(&self, definitions: &BTreeMap<String, ServiceDefinition>, project_root: &Path) -> Services {
+        let (client, confinement) = (Arc::new(HttpClients::default()), self.confinement(project_root));
         definitions.iter().fold(Services::new(), |services, (name, definition)| {
             let is_confined = self.requires_sandbox_outside(&definition.file);
             let shared = (&client, &self.remote);
@@ -146,13 +146,13 @@ impl Settings {
     }
 }
 
-impl Definition {
+impl ServiceDefinition {
     fn service(
         &self,
         (name, is_confined): (&str, bool),
         confinement: &Confinement,
         environment: &Environment,
-        (client, remote): (&Arc<Client>, &RemoteServices),
+        (client, remote): (&Arc<HttpClients>, &RemoteServices),
     ) -> Option<Arc<dyn Service>> {
         let (environment, kept) = (environment.clone(), (self.on_restart, self.provenance()));
         Some(match self.form.clone()? {
@@ -160,15 +160,15 @@ impl Definition {
                 let usual = Profile::Program(ProjectAccess::Write);
                 form.is_trusted &= !is_confined;
                 form.is_trusted |= confinement.profile_of("service", name, usual) == Profile::Trusted;
-                Arc::new(Command::new(form, confinement.clone(), self.timeout, environment, kept))
+                Arc::new(CommandService::new(form, confinement.clone(), self.timeout, environment, kept))
             }
             Form::Http(form) => {
                 let timeout = self.timeout.unwrap_or(TIMEOUT);
-                Arc::new(Http::new(form, Arc::clone(client), timeout, environment, kept))
+                Arc::new(HttpService::new(form, Arc::clone(client), timeout, environment, kept))
             }
             Form::Remote(form) => {
                 remote.declare(name, Schemas { input: self.input.clone(), output: self.output.clone() });
-                Arc::new(Remote::new(form, remote.clone(), self.timeout, kept))
+                Arc::new(RemoteService::new(form, remote.clone(), self.timeout, kept))
             }
         })
     }

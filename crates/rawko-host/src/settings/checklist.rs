@@ -6,7 +6,7 @@ use rawko_chart::DocumentEntry;
 use rawko_core::Value;
 use rawko_instance::{CHECKLIST_FIELDS, CHECKLIST_KINDS, parse_day};
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 
 /// One line of a file's checklist.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(super) enum ChecklistEntry {
     Approved { name: String, record: Value, file: Arc<str> },
 }
 
-impl Reader<'_> {
+impl HostSettingsReader<'_> {
     /// Reads the fields that are required of each kind.
     pub(super) fn required(&mut self, entry: &DocumentEntry, file: &Arc<str>) -> Vec<ChecklistEntry> {
         let mut found = Vec::new();

@@ -3,17 +3,17 @@
 use std::path::{Component, Path, PathBuf};
 
 use rawko_chart::codes::settings::UNSET_VARIABLE;
-use rawko_chart::{Document, Span};
+use rawko_chart::{Span, SpannedValue};
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 use crate::services::command::{CommandForm, OUTPUT_BYTES_MAX};
-use crate::services::template::Template;
+use crate::services::template::TextTemplate;
 use rawko_settings::is_variable_name;
 
 pub(super) fn read(
-    reader: &mut Reader<'_>,
-    at: &Document,
-    command: &Document,
+    reader: &mut HostSettingsReader<'_>,
+    at: &SpannedValue,
+    command: &SpannedValue,
     what: &str,
 ) -> Option<CommandForm> {
     let words = reader.texts(command, &format!("`command` of {what}"));
@@ -51,9 +51,9 @@ pub(super) fn read(
     })
 }
 
-impl Reader<'_> {
+impl HostSettingsReader<'_> {
     /// Some YAML versions read a bare `off` as false.
-    fn sandbox_is_off(&mut self, at: &Document, what: &str) -> bool {
+    fn sandbox_is_off(&mut self, at: &SpannedValue, what: &str) -> bool {
         match self.scalar(at, &format!("`sandbox` of {what}")).as_deref() {
             Some("off" | "false") => true,
             Some("on" | "true") | None => false,
@@ -64,7 +64,7 @@ impl Reader<'_> {
         }
     }
 
-    fn cwd(&mut self, at: &Document, what: &str) -> Option<PathBuf> {
+    fn cwd(&mut self, at: &SpannedValue, what: &str) -> Option<PathBuf> {
         let cwd = Path::new(self.text(at, &format!("`cwd` of {what}"))?);
         let is_inside = cwd.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_inside {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         is_inside.then(|| cwd.to_owned())
     }
 
-    fn env(&mut self, at: &Document, what: &str) -> Vec<(String, Template)> {
+    fn env(&mut self, at: &SpannedValue, what: &str) -> Vec<(String, TextTemplate)> {
         let mut env = Vec::new();
         for entry in self.entries(at, &format!("`env` of {what}")) {
             if self.check_variable_name(&entry.key, entry.key_span)
@@ -90,7 +90,7 @@ impl Reader<'_> {
         env
     }
 
-    pub(super) fn variable_names(&mut self, at: &Document, what: &str) -> Vec<(String, Span)> {
+    pub(super) fn variable_names(&mut self, at: &SpannedValue, what: &str) -> Vec<(String, Span)> {
         let names = self.texts(at, what);
         let names = names.into_iter().filter(|(name, span)| self.check_variable_name(name, *span));
         names.map(|(name, span)| (name.to_owned(), span)).collect()
@@ -109,9 +109,9 @@ impl Reader<'_> {
     }
 
     /// Reads text with `${NAME}` placeholders and warns about unset variables.
-    pub(super) fn template(&mut self, at: &Document, what: &str) -> Option<Template> {
+    pub(super) fn template(&mut self, at: &SpannedValue, what: &str) -> Option<TextTemplate> {
         let text = self.scalar(at, what)?;
-        match Template::parse(&text) {
+        match TextTemplate::parse(&text) {
             Ok(template) => {
                 for name in template.variables() {
                     self.check_set(name, at.span);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
+use rawko_chart::{DocumentData, DocumentEntry, Span, SpannedValue};
 use rawko_core::{Schema, ServiceClass, ServiceName, Value};
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 use super::{command, http, remote};
 use crate::services::OnRestart;
 use crate::services::command::CommandForm;
@@ -16,7 +16,7 @@ use crate::services::remote::RemoteForm;
 
 /// One service or endpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Definition {
+pub(super) struct ServiceDefinition {
     /// `None` if it is invalid, which was reported.
     pub(super) form: Option<Form>,
     pub(super) on_restart: OnRestart,
@@ -61,22 +61,22 @@ const KEYS: [&str; 15] = [
 /// Keys that are valid only for a program.
 const COMMAND_ONLY: [&str; 5] = ["cwd", "env", "pass_env", "output_max", "sandbox"];
 
-impl Reader<'_> {
+impl HostSettingsReader<'_> {
     /// Reads all definitions of a section.
     pub(super) fn definitions(
         &mut self,
-        at: &Document,
+        at: &SpannedValue,
         kind: &str,
         file: &Arc<str>,
-    ) -> Vec<(String, Definition)> {
+    ) -> Vec<(String, ServiceDefinition)> {
         let entries = self.entries(at, &format!("`{kind}s`"));
         entries.iter().map(|entry| (entry.key.clone(), self.definition(entry, kind, file))).collect()
     }
 
-    fn definition(&mut self, entry: &DocumentEntry, kind: &str, file: &Arc<str>) -> Definition {
+    fn definition(&mut self, entry: &DocumentEntry, kind: &str, file: &Arc<str>) -> ServiceDefinition {
         let what = format!("{kind} `{}`", entry.key);
         self.check_name(entry, kind);
-        let mut definition = Definition {
+        let mut definition = ServiceDefinition {
             form: None,
             on_restart: OnRestart::Unknown,
             timeout: None,
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 
     /// A model chooses a tool by its description, and writes an object as its input.
-    fn check_tool(&mut self, definition: &Definition, entry: &DocumentEntry, kind: &str, what: &str) {
+    fn check_tool(&mut self, definition: &ServiceDefinition, entry: &DocumentEntry, kind: &str, what: &str) {
         let of = |key: &str| entry.value.entries()?.iter().find(|part| part.key == key);
         let Some(tool) = of("tool").filter(|_| definition.is_tool) else { return };
         if kind != "service" {
@@ -117,7 +117,7 @@ impl Reader<'_> {
         }
     }
 
-    fn take_common(&mut self, definition: &mut Definition, part: &DocumentEntry, what: &str) {
+    fn take_common(&mut self, definition: &mut ServiceDefinition, part: &DocumentEntry, what: &str) {
         let named = format!("`{}` of {what}", part.key);
         match part.key.as_str() {
             "on_restart" => definition.on_restart = self.on_restart(&part.value, &named),
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// A JSON Schema, for `check` of the charts that call the service.
-    fn schema(&mut self, at: &Document, what: &str) -> Schema {
+    fn schema(&mut self, at: &SpannedValue, what: &str) -> Schema {
         let (schema, problems) = Schema::compile(&Value::from_json(at.to_json()));
         for problem in problems {
             let place = problem.path.iter().fold(at, |at, key| at.get(key).unwrap_or(at));
@@ -142,7 +142,7 @@ impl Reader<'_> {
         schema
     }
 
-    fn on_restart(&mut self, at: &Document, what: &str) -> OnRestart {
+    fn on_restart(&mut self, at: &SpannedValue, what: &str) -> OnRestart {
         match self.text(at, what) {
             Some("retry") => return OnRestart::Retry,
             Some("unknown") | None => {}
@@ -170,7 +170,7 @@ impl Reader<'_> {
     fn remote(
         &mut self,
         remote: &DocumentEntry,
-        at: &Document,
+        at: &SpannedValue,
         kind: &str,
         what: &str,
     ) -> Option<RemoteForm> {

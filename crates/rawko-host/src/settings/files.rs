@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_chart::codes::settings::UNREADABLE;
-use rawko_chart::{Finding, Source, Span, source_from_bytes};
+use rawko_chart::{Finding, SourceFile, Span, source_from_bytes};
 
-use super::layer::Layer;
+use super::layer::SettingsLayer;
 use super::{Settings, is_wrong};
 use crate::services::Environment;
 use rawko_instance::SETTINGS_FILE;
@@ -29,9 +29,9 @@ struct File {
     is_required: bool,
 }
 
-pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(Source, Vec<Finding>)>) {
-    let (mut said, wrong) = Layer::of_environment(environment);
-    let mut problems: Vec<(Source, Vec<Finding>)> = Vec::new();
+pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(SourceFile, Vec<Finding>)>) {
+    let (mut said, wrong) = SettingsLayer::of_environment(environment);
+    let mut problems: Vec<(SourceFile, Vec<Finding>)> = Vec::new();
     let mut read = Vec::new();
     let files = [Some(project_file(root)), user_file(environment)].into_iter().flatten();
     for file in files.chain(managed_files(environment)) {
@@ -112,9 +112,9 @@ impl File {
     }
 
     /// Returns `None` if the file does not exist.
-    fn read(&self, environment: &Environment) -> Option<(Source, Layer, Vec<Finding>)> {
+    fn read(&self, environment: &Environment) -> Option<(SourceFile, SettingsLayer, Vec<Finding>)> {
         let name = self.path.display().to_string();
-        let nothing = |findings| (Source::new(name.as_str(), ""), Layer::default(), findings);
+        let nothing = |findings| (SourceFile::new(name.as_str(), ""), SettingsLayer::default(), findings);
         let bytes = match rawko_process::read_regular(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if self.is_absent(&error) => {
@@ -127,9 +127,9 @@ impl File {
         };
         let source = match source_from_bytes(name.as_str(), &bytes) {
             Ok(source) => source,
-            Err(wrong) => return Some((wrong.0, Layer::default(), vec![wrong.1])),
+            Err(wrong) => return Some((wrong.0, SettingsLayer::default(), vec![wrong.1])),
         };
-        let (layer, mut findings) = Layer::of_text(&source.text, &self.shown, environment);
+        let (layer, mut findings) = SettingsLayer::of_text(&source.text, &self.shown, environment);
         findings.extend(self.misnamed(&BESIDE).into_iter().flatten());
         Some((source, layer, findings))
     }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use rawko_chart::codes::settings::MISSING_KEY;
-use rawko_chart::{Document, Span};
+use rawko_chart::{Span, SpannedValue};
 use reqwest::header::HeaderName;
 use reqwest::{Method, Url};
 
 use rawko_settings::quoted;
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 use crate::services::http::HttpForm;
-use crate::services::template::Template;
+use crate::services::template::TextTemplate;
 
 const KEYS: [&str; 4] = ["url", "method", "headers", "timeout"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -20,8 +20,8 @@ const OURS: [&str; 5] = ["idempotency-key", "rawko-instance", "rawko-attempt", "
 
 /// Reads the request, and a timeout inside `http:` with its position.
 pub(super) fn read(
-    reader: &mut Reader<'_>,
-    at: &Document,
+    reader: &mut HostSettingsReader<'_>,
+    at: &SpannedValue,
     what: &str,
 ) -> (Option<HttpForm>, Option<(Duration, Span)>) {
     let (mut url, mut method, mut headers, mut timeout) = (None, Some(Method::POST), Vec::new(), None);
@@ -48,8 +48,8 @@ pub(super) fn read(
     (form, timeout)
 }
 
-impl Reader<'_> {
-    fn url(&mut self, at: &Document, what: &str) -> Option<Template> {
+impl HostSettingsReader<'_> {
+    fn url(&mut self, at: &SpannedValue, what: &str) -> Option<TextTemplate> {
         let template = self.template(at, what)?;
         // The value of a variable is known only at the call.
         if template.variables().next().is_some() {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         Some(template)
     }
 
-    fn method(&mut self, at: &Document, what: &str) -> Option<Method> {
+    fn method(&mut self, at: &SpannedValue, what: &str) -> Option<Method> {
         let text = self.text(at, what)?.to_ascii_uppercase();
         if !METHODS.contains(&text.as_str()) {
             self.invalid(
@@ -87,7 +87,7 @@ impl Reader<'_> {
         Method::from_bytes(text.as_bytes()).ok()
     }
 
-    fn headers(&mut self, at: &Document, what: &str) -> Vec<(HeaderName, Template)> {
+    fn headers(&mut self, at: &SpannedValue, what: &str) -> Vec<(HeaderName, TextTemplate)> {
         let mut headers = Vec::new();
         for entry in self.entries(at, what) {
             let value = self.template(&entry.value, &format!("`{}` in {what}", entry.key));

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_chart::codes::settings::INVALID_VALUE;
-use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
+use rawko_chart::{DocumentEntry, Finding, SourceFile, Span, SpannedValue};
 
 use super::checklist::ChecklistEntry;
-use super::definition::Definition;
+use super::definition::ServiceDefinition;
 use rawko_settings::{SIZE_HELP, Section, parse_size};
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 use crate::services::Environment;
 use rawko_instance::Gate;
 
 /// The settings of one source; `None` and empty mean unset.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layer {
-    pub(super) services: BTreeMap<String, Definition>,
-    pub(super) endpoints: BTreeMap<String, Definition>,
+pub(super) struct SettingsLayer {
+    pub(super) services: BTreeMap<String, ServiceDefinition>,
+    pub(super) endpoints: BTreeMap<String, ServiceDefinition>,
     /// One list per file that has one, nearest to the project first; each only narrows the next.
     pub(super) allow: Vec<Vec<Pattern>>,
     pub(super) deny: Vec<Pattern>,
@@ -76,11 +76,11 @@ const ELSEWHERE: &[&str] = &[
     "triggers",
 ];
 
-impl Layer {
+impl SettingsLayer {
     /// Merges two layers; this one takes precedence, except that it only narrows permissions and limits of the layer
     /// below. A name denied by any layer stays denied.
-    pub(super) fn over(mut self, below: Layer) -> Layer {
-        let merged = |mut below: BTreeMap<String, Definition>, above| {
+    pub(super) fn over(mut self, below: SettingsLayer) -> SettingsLayer {
+        let merged = |mut below: BTreeMap<String, ServiceDefinition>, above| {
             below.extend::<BTreeMap<_, _>>(above);
             below
         };
@@ -88,7 +88,7 @@ impl Layer {
         self.allow.extend(below.allow);
         self.checklist.extend(below.checklist);
         self.sections.extend(below.sections);
-        Layer {
+        SettingsLayer {
             services: merged(below.services, self.services),
             endpoints: merged(below.endpoints, self.endpoints),
             allow: self.allow,
@@ -109,16 +109,20 @@ impl Layer {
     }
 
     /// Reads the text of a file. `file` is its name in the gate and the audit.
-    pub(super) fn of_text(text: &str, file: &Arc<str>, environment: &Environment) -> (Layer, Vec<Finding>) {
-        let mut layer = Layer::default();
+    pub(super) fn of_text(
+        text: &str,
+        file: &Arc<str>,
+        environment: &Environment,
+    ) -> (SettingsLayer, Vec<Finding>) {
+        let mut layer = SettingsLayer::default();
         // A file with only comments is an empty layer.
         let is_empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-        let document = match Document::read(text) {
+        let document = match SpannedValue::read(text) {
             _ if is_empty => return (layer, Vec::new()),
             Ok(document) => document,
             Err(findings) => return (layer, findings),
         };
-        let mut reader = Reader::new(environment);
+        let mut reader = HostSettingsReader::new(environment);
         let keys = [KEYS.as_slice(), ELSEWHERE].concat();
         for entry in reader.record(&document, "a settings file", &keys) {
             layer.take(&mut reader, entry, file);
@@ -127,7 +131,7 @@ impl Layer {
         (layer, std::mem::take(&mut reader.findings))
     }
 
-    fn take(&mut self, reader: &mut Reader<'_>, entry: &DocumentEntry, file: &Arc<str>) {
+    fn take(&mut self, reader: &mut HostSettingsReader<'_>, entry: &DocumentEntry, file: &Arc<str>) {
         let at = &entry.value;
         match entry.key.as_str() {
             "services" => self.services.extend(reader.definitions(at, "service", file)),
@@ -147,7 +151,7 @@ impl Layer {
         }
     }
 
-    fn take_governance(&mut self, reader: &mut Reader<'_>, at: &Document, file: &Arc<str>) {
+    fn take_governance(&mut self, reader: &mut HostSettingsReader<'_>, at: &SpannedValue, file: &Arc<str>) {
         for entry in reader.record(at, "`governance`", &["allow", "deny", "budget", "require", "approvals"]) {
             match entry.key.as_str() {
                 "allow" => self.allow = vec![reader.patterns(entry, file)],
@@ -163,7 +167,7 @@ impl Layer {
         }
     }
 
-    fn take_store(&mut self, reader: &mut Reader<'_>, at: &Document) {
+    fn take_store(&mut self, reader: &mut HostSettingsReader<'_>, at: &SpannedValue) {
         for entry in reader.record(at, "`store`", &["path", "size_max"]) {
             match entry.key.as_str() {
                 "path" => self.store_path = reader.text(&entry.value, "`path` of `store`").map(PathBuf::from),
@@ -172,7 +176,7 @@ impl Layer {
         }
     }
 
-    fn take_host(&mut self, reader: &mut Reader<'_>, at: &Document) {
+    fn take_host(&mut self, reader: &mut HostSettingsReader<'_>, at: &SpannedValue) {
         for entry in reader.record(at, "`host`", &HOST_KEYS) {
             let number = reader.whole(&entry.value, &format!("`{}` of `host`", entry.key), 1);
             let limit = number.and_then(|number| u32::try_from(number).ok());
@@ -186,18 +190,19 @@ impl Layer {
         }
     }
 
-    fn take_shutdown(&mut self, reader: &mut Reader<'_>, at: &Document) {
+    fn take_shutdown(&mut self, reader: &mut HostSettingsReader<'_>, at: &SpannedValue) {
         for entry in reader.record(at, "`shutdown`", &["grace"]) {
             self.shutdown_grace = reader.duration(&entry.value, "`grace` of `shutdown`");
         }
     }
 
     /// Reads `RAWKO_STORE`, `RAWKO_STORE_SIZE_MAX` and `RAWKO_INSTANCES_IN_MEMORY` from the environment.
-    pub(super) fn of_environment(environment: &Environment) -> (Layer, Vec<(Source, Finding)>) {
+    pub(super) fn of_environment(environment: &Environment) -> (SettingsLayer, Vec<(SourceFile, Finding)>) {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
         // As usual for command lines, a relative path is relative to the working directory.
         let absolute = |path: &str| std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        let mut layer = Layer { store_path: set("RAWKO_STORE").map(absolute), ..Layer::default() };
+        let mut layer =
+            SettingsLayer { store_path: set("RAWKO_STORE").map(absolute), ..SettingsLayer::default() };
         let mut problems = Vec::new();
         if let Some(text) = set("RAWKO_STORE_SIZE_MAX") {
             layer.store_size_max = parse_size(text).filter(|bytes| *bytes > 0);
@@ -237,13 +242,13 @@ fn common(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<St
     }
 }
 
-fn in_environment(name: &str, value: &str, what: &str, help: &str) -> (Source, Finding) {
+fn in_environment(name: &str, value: &str, what: &str, help: &str) -> (SourceFile, Finding) {
     let text = format!("{name}={value}");
     let span = Span::new(name.len() + 1, text.len());
-    (Source::new("the environment", text), INVALID_VALUE.at(span, format!("`{value}` {what}")).help(help))
+    (SourceFile::new("the environment", text), INVALID_VALUE.at(span, format!("`{value}` {what}")).help(help))
 }
 
-impl Reader<'_> {
+impl HostSettingsReader<'_> {
     fn patterns(&mut self, entry: &DocumentEntry, file: &Arc<str>) -> Vec<Pattern> {
         let mut patterns = Vec::new();
         for (text, span) in self.texts(&entry.value, &format!("`{}` of `governance`", entry.key)) {

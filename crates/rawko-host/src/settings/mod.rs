@@ -15,27 +15,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_chart::{Finding, Severity, Source};
+use rawko_chart::{Finding, Severity, SourceFile};
 use rawko_core::Value;
 
 pub use rawko_settings::{Section, SettingsReader, parse_size};
 
 use rawko_settings::SectionSource;
 
-use layer::Layer;
+use layer::SettingsLayer;
 
 use crate::services::{Environment, RemoteServices};
-use rawko_instance::{Limits, SETTINGS_FILE};
+use rawko_instance::{InstanceLimits, SETTINGS_FILE};
 
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
 /// The merged settings of a project, its user, the environment and the flags.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    said: Layer,
+    said: SettingsLayer,
     environment: Environment,
     /// The texts that were read, by the name of their file in sections.
-    sources: Vec<(Arc<str>, Source)>,
+    sources: Vec<(Arc<str>, SourceFile)>,
     /// The queue of remote services, shared by all clones.
     remote: RemoteServices,
 }
@@ -54,19 +54,22 @@ pub struct Flags {
 impl Settings {
     /// Reads the settings of a project, with all findings by file. Precedence: environment, project file, user file,
     /// managed files, defaults; permissions and limits are only narrowed by each.
-    pub fn read(project_root: &Path) -> (Self, Vec<(Source, Vec<Finding>)>) {
+    pub fn read(project_root: &Path) -> (Self, Vec<(SourceFile, Vec<Finding>)>) {
         files::read(project_root, &Environment::of_process())
     }
 
     /// Like [`Settings::read`], with an explicit environment.
-    pub fn read_in(project_root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
+    pub fn read_in(
+        project_root: &Path,
+        environment: &Environment,
+    ) -> (Self, Vec<(SourceFile, Vec<Finding>)>) {
         files::read(project_root, environment)
     }
 
     /// Reads one text as the settings of a project, without reading any file.
-    pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
+    pub fn of_source(source: &SourceFile, environment: &Environment) -> (Self, Vec<Finding>) {
         let file = Arc::from(SETTINGS_FILE);
-        let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
+        let (said, mut findings) = SettingsLayer::of_text(&source.text, &file, environment);
         let sources = vec![(Arc::clone(&file), source.clone())];
         let remote = RemoteServices::default();
         let settings = Self { said, environment: environment.clone(), sources, remote };
@@ -90,7 +93,12 @@ impl Settings {
     #[must_use]
     pub fn with_flags(self, flags: Flags) -> Self {
         let Flags { store, store_size_max, instances_in_memory } = flags;
-        let above = Layer { store_path: store, store_size_max, instances_in_memory, ..Layer::default() };
+        let above = SettingsLayer {
+            store_path: store,
+            store_size_max,
+            instances_in_memory,
+            ..SettingsLayer::default()
+        };
         Self { said: above.over(self.said), ..self }
     }
 
@@ -111,9 +119,9 @@ impl Settings {
     }
 
     /// Returns the bounds on recursion and runaway loops.
-    pub fn limits(&self) -> Limits {
-        let (said, default) = (&self.said, Limits::default());
-        Limits {
+    pub fn limits(&self) -> InstanceLimits {
+        let (said, default) = (&self.said, InstanceLimits::default());
+        InstanceLimits {
             generations_max: said.generations_max.unwrap_or(default.generations_max),
             children_per_second_max: said.children_per_second_max.unwrap_or(default.children_per_second_max),
             zero_delay_steps_max: said.zero_delay_steps_max.unwrap_or(default.zero_delay_steps_max),
@@ -138,9 +146,9 @@ impl Settings {
     }
 
     /// Returns the text of a file that sections name, to show findings at their place.
-    pub fn source(&self, file: &str) -> Source {
+    pub fn source(&self, file: &str) -> SourceFile {
         let found = self.sources.iter().find(|(name, _)| &**name == file);
-        found.map_or_else(|| Source::new(file, ""), |(_, source)| source.clone())
+        found.map_or_else(|| SourceFile::new(file, ""), |(_, source)| source.clone())
     }
 
     /// Returns true for the name of one of these settings files, as sections have it.

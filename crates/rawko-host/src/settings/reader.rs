@@ -1,19 +1,19 @@
-//! `Reader`: the settings reader plus the values that only services and endpoints have. Each neighbouring module adds
+//! `HostSettingsReader`: the settings reader plus the values that only services and endpoints have. Each neighbouring module adds
 //! the methods of its own part.
 
 use std::ops::{Deref, DerefMut};
 
 use rawko_settings::{Environment, SettingsReader};
 
-pub(super) struct Reader<'e>(SettingsReader<'e>);
+pub(super) struct HostSettingsReader<'e>(SettingsReader<'e>);
 
-impl<'e> Reader<'e> {
+impl<'e> HostSettingsReader<'e> {
     pub(super) fn new(environment: &'e Environment) -> Self {
         Self(SettingsReader::new(environment))
     }
 }
 
-impl<'e> Deref for Reader<'e> {
+impl<'e> Deref for HostSettingsReader<'e> {
     type Target = SettingsReader<'e>;
 
     fn deref(&self) -> &Self::Target {
@@ -21,7 +21,7 @@ impl<'e> Deref for Reader<'e> {
     }
 }
 
-impl DerefMut for Reader<'_> {
+impl DerefMut for HostSettingsReader<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.0
     }

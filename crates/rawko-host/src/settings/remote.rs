@@ -1,12 +1,12 @@
 //! Reads `remote:` of a service.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 
-use super::reader::Reader;
+use super::reader::HostSettingsReader;
 use crate::services::remote::{RECONNECT, RemoteForm, WAIT};
 
 /// Reads how long calls wait for a program; `remote: {}` has the defaults.
-pub(super) fn read(reader: &mut Reader<'_>, at: &Document, what: &str) -> RemoteForm {
+pub(super) fn read(reader: &mut HostSettingsReader<'_>, at: &SpannedValue, what: &str) -> RemoteForm {
     let mut form = RemoteForm { wait: WAIT, reconnect: RECONNECT };
     for entry in reader.record(at, &format!("`remote` of {what}"), &["wait", "reconnect"]) {
         let named = format!("`{}` of {what}", entry.key);

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
-use rawko_host::{Edition, Host, HostError, Settings, Start};
-use rawko_store::{Filter, Options, SqliteStore, Store};
+use rawko_host::{Edition, Host, HostError, Settings, StartOptions};
+use rawko_store::{Filter, SqliteOptions, SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::PARCEL;
@@ -38,7 +38,7 @@ pub(crate) fn main(orders: &str) {
 
 async fn work(orders: Orders) {
     let path = store_path(&orders.project);
-    let options = Options { size_max_bytes: orders.size_max, read_only: false };
+    let options = SqliteOptions { size_max_bytes: orders.size_max, read_only: false };
     let inner = SqliteStore::open(&path, options).expect("the store opens after every crash");
     let store: Arc<dyn Store> = match orders.tear {
         Some((commits, share)) => {
@@ -59,7 +59,7 @@ async fn work(orders: Orders) {
         .start()
         .await
         .expect("a host goes on after every crash");
-    let hub = Start { chart: "hub".into(), id: Some("hub".into()), ..Start::default() };
+    let hub = StartOptions { chart: "hub".into(), id: Some("hub".into()), ..StartOptions::default() };
     while let Err(error) = host.start(hub.clone()).await {
         if matches!(error, HostError::Exists(_)) {
             break;
@@ -81,7 +81,7 @@ async fn work(orders: Orders) {
         while working < orders.working {
             let name = format!("order-{next}");
             let input = Value::map([("name", Value::str(&name))]);
-            match host.start(Start { chart: "order".into(), input, id: Some(name.clone()) }).await {
+            match host.start(StartOptions { chart: "order".into(), input, id: Some(name.clone()) }).await {
                 Ok(_) => println!("started {name}"),
                 // The instance exists: this host died after the commit and before it could print the acknowledgement.
                 Err(HostError::Exists(_)) => {}

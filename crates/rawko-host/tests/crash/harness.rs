@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rawko_host::Reader;
-use rawko_store::{Options, SqliteStore, StoreError};
+use rawko_host::SnapshotReader;
+use rawko_store::{SqliteOptions, SqliteStore, StoreError};
 
 use crate::bank::Bank;
 use crate::charts::settings;
@@ -151,11 +151,11 @@ fn hear(heard: &mut Heard, line: &str) {
 }
 
 /// Returns `None` if the host was killed before it had created its store.
-fn reader(project: &tempfile::TempDir) -> Option<Reader> {
-    let options = Options { read_only: true, ..Options::default() };
+fn reader(project: &tempfile::TempDir) -> Option<SnapshotReader> {
+    let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
     let path = store_path(project.path());
     match SqliteStore::open(&path, options) {
-        Ok(store) => Some(Reader::new(Arc::new(store))),
+        Ok(store) => Some(SnapshotReader::new(Arc::new(store))),
         Err(StoreError::Io(why)) if !path.exists() || why.ends_with("is not a store yet") => None,
         Err(error) => panic!("{error}"),
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rawko_core::{Effect, Event, Status};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::{Filter, InstanceKey, Record, RecordKind};
 
 use crate::bank::Books;
@@ -31,7 +31,12 @@ struct Model {
 
 impl Ledger {
     /// Reads new records and compares them with the model, the acknowledgements, and the bank's books.
-    pub(crate) fn check(&mut self, reader: &Reader, acknowledged: &BTreeMap<String, i64>, books: &Books) {
+    pub(crate) fn check(
+        &mut self,
+        reader: &SnapshotReader,
+        acknowledged: &BTreeMap<String, i64>,
+        books: &Books,
+    ) {
         assert!(reader.store().last_seq().unwrap() >= self.seq, "committed records are gone");
         loop {
             let records = reader.store().tail(self.seq, 5_000).unwrap();
@@ -56,7 +61,7 @@ impl Ledger {
         }
     }
 
-    fn take(&mut self, reader: &Reader, record: &Record) {
+    fn take(&mut self, reader: &SnapshotReader, record: &Record) {
         assert!(record.seq > self.seq, "records out of order");
         self.seq = record.seq;
         self.records += 1;
@@ -93,7 +98,7 @@ impl Ledger {
     }
 
     /// Checks the end state: every instance is done, and every effect happened exactly as often as it should.
-    pub(crate) fn close(&self, reader: &Reader, books: &Books) {
+    pub(crate) fn close(&self, reader: &SnapshotReader, books: &Books) {
         let store = reader.store();
         assert_eq!(store.open_effects(None).unwrap(), [], "effects are left over");
         assert_eq!(store.inbound(None).unwrap(), [], "events are left over");
@@ -118,7 +123,7 @@ impl Ledger {
 
     fn close_order(
         &self,
-        reader: &Reader,
+        reader: &SnapshotReader,
         row: &rawko_store::InstanceRow,
         model: &Model,
         paid: &BTreeMap<(String, u64), &String>,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{
-    Call, Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, HostBuilder, Limits, OnRestart,
-    Receipt, ServiceError, Services, Settled, Start,
+    Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, HostBuilder, InstanceLimits, OnRestart,
+    Receipt, ServiceCall, ServiceError, Services, SettleReason, StartOptions,
 };
 use rawko_store::{MemoryStore, Store};
 use serde_json::json;
@@ -38,13 +38,13 @@ pub(crate) struct Bench {
     clock: Arc<HandClock>,
     charts: Vec<&'static str>,
     acts: Arc<Mutex<HashMap<&'static str, Vec<Act>>>>,
-    pub(crate) calls: Arc<Mutex<Vec<Call>>>,
+    pub(crate) calls: Arc<Mutex<Vec<ServiceCall>>>,
     stopped: Arc<Mutex<Vec<String>>>,
     restart: HashMap<&'static str, OnRestart>,
     gate: Gate,
     cast: Option<Arc<dyn rawko_host::AgentResolver>>,
     in_memory: Option<usize>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: InstanceLimits,
     called: Arc<Notify>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
         restart: HashMap::new(),
         gate: Gate::open(),
         cast: None,
-        limits: Limits::default(),
+        limits: InstanceLimits::default(),
         in_memory: None,
         called: Arc::default(),
     }
@@ -111,7 +111,7 @@ impl Bench {
         let mut services = Services::new();
         for name in names {
             let bench = self.clone();
-            let run = move |call: Call| {
+            let run = move |call: ServiceCall| {
                 let bench = bench.clone();
                 async move { bench.act(name, call).await }
             };
@@ -121,7 +121,7 @@ impl Bench {
         services
     }
 
-    async fn act(&self, name: &'static str, call: Call) -> Result<Value, ServiceError> {
+    async fn act(&self, name: &'static str, call: ServiceCall) -> Result<Value, ServiceError> {
         let running = Running(call.idempotency.to_string(), Arc::clone(&self.stopped));
         self.calls.lock().unwrap().push(call);
         self.called.notify_waiters();
@@ -209,7 +209,7 @@ impl Bench {
 }
 
 pub(crate) async fn start(host: &Host, chart: &str, input: serde_json::Value) -> Receipt {
-    let start = Start { chart: chart.into(), input: input.into(), id: Some("i".into()) };
+    let start = StartOptions { chart: chart.into(), input: input.into(), id: Some("i".into()) };
     host.start(start).await.unwrap()
 }
 
@@ -241,16 +241,16 @@ pub(crate) async fn over(host: &Host, id: &str) -> String {
     rest(host, id).await
 }
 
-fn shown(settled: &Settled, results: &ExecutionResults) -> String {
+fn shown(settled: &SettleReason, results: &ExecutionResults) -> String {
     let states = results.configuration.join(" ");
     match settled {
-        Settled::Over(Status::Done) => format!("done [{states}] {}", results.output.to_json()),
-        Settled::Over(status) => format!("{} [{states}]", status.as_str()),
-        Settled::Failed => format!("failed [{states}] {}", results.error.get("message").to_json()),
-        Settled::Waiting(activity) if activity.person => format!("asks [{states}]"),
-        Settled::Waiting(_) => format!("waits [{states}]"),
-        Settled::Paused => format!("paused [{states}]"),
-        Settled::Stuck(error) => format!("stuck: {error}"),
+        SettleReason::Over(Status::Done) => format!("done [{states}] {}", results.output.to_json()),
+        SettleReason::Over(status) => format!("{} [{states}]", status.as_str()),
+        SettleReason::Failed => format!("failed [{states}] {}", results.error.get("message").to_json()),
+        SettleReason::Waiting(activity) if activity.person => format!("asks [{states}]"),
+        SettleReason::Waiting(_) => format!("waits [{states}]"),
+        SettleReason::Paused => format!("paused [{states}]"),
+        SettleReason::Stuck(error) => format!("stuck: {error}"),
     }
 }
 

@@ -105,7 +105,9 @@ statechart:
     let host = bench(&[PING]).host().await;
     for (id, other) in [("x", "y"), ("y", "x")] {
         let input = json!({"other": other}).into();
-        host.start(rawko_host::Start { chart: "ping".into(), input, id: Some(id.into()) }).await.unwrap();
+        host.start(rawko_host::StartOptions { chart: "ping".into(), input, id: Some(id.into()) })
+            .await
+            .unwrap();
     }
     send(&host, "x", "HIT").await;
     assert_eq!(rest(&host, "x").await, "waits [b]");
@@ -121,7 +123,7 @@ async fn small_instances_stay_in_memory() {
         for number in 0..1_100 {
             let input = json!({"n": text}).into();
             let id = Some(format!("k{number}"));
-            host.start(rawko_host::Start { chart: "kid".into(), input, id }).await.unwrap();
+            host.start(rawko_host::StartOptions { chart: "kid".into(), input, id }).await.unwrap();
         }
         assert_eq!(host.in_memory() == 1_100, stay, "{bytes}: {}", host.in_memory());
         assert!(host.in_memory() >= 1_024, "{bytes}: {}", host.in_memory());
@@ -134,7 +136,7 @@ async fn thousands_of_instances_need_few_in_memory() {
     let host = bench.host().await;
     for number in 0..2_000 {
         let id = Some(format!("k{number}"));
-        host.start(rawko_host::Start { chart: "kid".into(), input: json!({"n": number}).into(), id })
+        host.start(rawko_host::StartOptions { chart: "kid".into(), input: json!({"n": number}).into(), id })
             .await
             .unwrap();
     }

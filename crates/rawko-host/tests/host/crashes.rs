@@ -123,13 +123,13 @@ impl Store for Fillable {
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError> {
         self.inner.instance(key)
     }
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+    fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
         self.inner.list(filter)
     }
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
         self.inner.children(id)
     }
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         self.inner.base(key, at)
     }
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -162,10 +162,10 @@ impl Store for Fillable {
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
         self.inner.audit(instance, limit)
     }
-    fn marks(&self) -> Result<Marks, StoreError> {
+    fn marks(&self) -> Result<HighestNumbers, StoreError> {
         self.inner.marks()
     }
-    fn report(&self) -> Result<Report, StoreError> {
+    fn report(&self) -> Result<StoreReport, StoreError> {
         self.inner.report()
     }
 }

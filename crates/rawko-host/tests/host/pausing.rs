@@ -1,8 +1,8 @@
 //! Paused instances move only on a resume, and a host that was asked about one instance moves no other.
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Host, HostError, OnRestart, PersonAnswer, Receipt, Start};
-use rawko_store::Wait;
+use rawko_host::{Host, HostError, OnRestart, PersonAnswer, Receipt, StartOptions};
+use rawko_store::WaitReason;
 use serde_json::json;
 
 use crate::bench::{Act, Bench, bench, journal, rest, start};
@@ -187,7 +187,7 @@ async fn descendants_are_paused_and_resumed_with_it() {
     bench.until_called(1).await;
     pause(&host, "i").await;
     let waits = |id: &str| bench.store.find(id).unwrap().unwrap().head.wait;
-    assert_eq!((waits("i"), waits("i.work.0")), (Wait::Paused, Wait::Paused));
+    assert_eq!((waits("i"), waits("i.work.0")), (WaitReason::Paused, WaitReason::Paused));
     // A child that is resumed by itself ends; its result waits for the resume of its parent.
     resume(&host, "i.work.0").await;
     rest(&host, "i.work.0").await;
@@ -222,7 +222,7 @@ async fn a_host_that_is_asked_about_one_instance_moves_no_other() {
     let (before, calls) = (journal(&host, "i").len(), bench.called().len());
     host.close().await;
     let host = bench.command().await;
-    let other = Start { chart: "tells".into(), id: Some("other".into()), ..Start::default() };
+    let other = StartOptions { chart: "tells".into(), id: Some("other".into()), ..StartOptions::default() };
     host.start(other).await.unwrap();
     assert_eq!(rest(&host, "other").await, "done [told] null");
     bench.advance(&host, 60_000);

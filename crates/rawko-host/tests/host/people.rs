@@ -1,7 +1,7 @@
 //! People: approvals and forms, expiry, retrying, forking.
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Category, Fork, HostError, PersonAnswer, Start};
+use rawko_host::{Category, Fork, HostError, PersonAnswer, StartOptions};
 use serde_json::json;
 
 use crate::bench::{Act, bench, journal, rest, send, start, until_over};
@@ -109,7 +109,9 @@ statechart:
             other => panic!("{name}: {other:?}"),
         }
     }
-    host.start(Start { chart: "forger".into(), id: Some("f".into()), ..Start::default() }).await.unwrap();
+    host.start(StartOptions { chart: "forger".into(), id: Some("f".into()), ..StartOptions::default() })
+        .await
+        .unwrap();
     assert_eq!(rest(&host, "f").await, "waits [a]");
     assert_eq!(rest(&host, "i").await, "asks [asking]");
     assert!(journal(&host, "i").iter().all(|line| !line.contains("Stepped")), "{:?}", journal(&host, "i"));

@@ -1,7 +1,7 @@
 //! Services: results, retries, idempotency keys, and the gate.
 
 use rawko_core::{Status, Value};
-use rawko_host::{Category, Edition, Gate, Host, Services, Settled, Start, function};
+use rawko_host::{Category, Edition, Gate, Host, Services, SettleReason, StartOptions, function};
 use serde_json::json;
 
 use crate::bench::{Act, bench, journal, rest, send, start};
@@ -185,9 +185,9 @@ statechart:
         .start()
         .await
         .unwrap();
-    let start = Start { chart: "sums".into(), id: Some("s".to_owned()), ..Start::default() };
+    let start = StartOptions { chart: "sums".into(), id: Some("s".to_owned()), ..StartOptions::default() };
     host.start(start).await.unwrap();
-    assert_eq!(host.settled("s", std::time::Duration::ZERO).await.unwrap(), Settled::Over(Status::Done));
+    assert_eq!(host.settled("s", std::time::Duration::ZERO).await.unwrap(), SettleReason::Over(Status::Done));
     let row = host.reader().find("s").unwrap();
     let restored = host.reader().snapshot(&row, None).unwrap();
     let context = restored.snapshot.context_map(&restored.chart);

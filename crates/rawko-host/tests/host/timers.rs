@@ -1,6 +1,6 @@
 //! Timers: they fire on time, in order, and across restarts.
 
-use rawko_host::{Category, Limits};
+use rawko_host::{Category, InstanceLimits};
 use serde_json::json;
 
 use crate::bench::{Act, bench, journal, rest, send, start, until_over};
@@ -73,11 +73,12 @@ statechart:
         [("by_events", by_events), ("by_refusals", by_refusals), ("by_failures", by_failures)]
     {
         let mut bench = bench(&[text]).service("down", &[Act::Fail(Category::Failed, "down")]);
-        bench.limits = Limits { zero_delay_steps_max: 100, failed_calls_max: 50, ..Limits::default() };
+        bench.limits =
+            InstanceLimits { zero_delay_steps_max: 100, failed_calls_max: 50, ..InstanceLimits::default() };
         let host = bench.host().await;
         start(&host, chart, json!({})).await;
         let settled = host.settled("i", std::time::Duration::from_millis(1)).await.unwrap();
-        assert_eq!(settled, rawko_host::Settled::Failed, "{chart}");
+        assert_eq!(settled, rawko_host::SettleReason::Failed, "{chart}");
         let row = host.reader().find("i").unwrap();
         assert!(row.head.fault.as_deref().is_some_and(|fault| fault.contains("runaway")), "{chart}: {row:?}");
     }

@@ -1,7 +1,7 @@
 //! Validation of inputs: events against `events`, inputs against the context's schema, answers against forms.
 
 use rawko_core::{EventRefusal, NamedEvent, Value};
-use rawko_host::{Fork, HostError, PersonAnswer, Start};
+use rawko_host::{Fork, HostError, PersonAnswer, StartOptions};
 use serde_json::json;
 
 use crate::bench::{bench, journal, rest, send, start};
@@ -86,7 +86,7 @@ async fn a_message_with_wrong_data_is_refused_and_the_journal_says_so() {
     let bench = bench(&[FORM, PLAIN]);
     let host = bench.host().await;
     start(&host, "form", json!({})).await;
-    let other = Start { chart: "plain".into(), input: Value::Null, id: Some("other".into()) };
+    let other = StartOptions { chart: "plain".into(), input: Value::Null, id: Some("other".into()) };
     host.start(other).await.unwrap();
     send(&host, "other", "GO").await;
     send(&host, "other", "TELL_FORM").await;
@@ -99,7 +99,8 @@ async fn a_message_with_wrong_data_is_refused_and_the_journal_says_so() {
 async fn an_input_or_an_edit_that_the_context_cannot_hold_is_refused() {
     let bench = bench(&[FORM]);
     let host = bench.host().await;
-    let wrong = Start { chart: "form".into(), input: json!({"copies": 0}).into(), id: Some("i".into()) };
+    let wrong =
+        StartOptions { chart: "form".into(), input: json!({"copies": 0}).into(), id: Some("i".into()) };
     let error = host.start(wrong).await.unwrap_err().to_string();
     assert_eq!(
         error,

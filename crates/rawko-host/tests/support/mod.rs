@@ -5,22 +5,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rawko_chart::{Severity, Source};
+use rawko_chart::{Severity, SourceFile};
 use rawko_core::Value;
-use rawko_host::{Call, Environment, Service, ServiceError, Settings};
+use rawko_host::{Environment, Service, ServiceCall, ServiceError, Settings};
 
 /// Builds a service from settings, in an environment with these variables and this process's PATH.
 pub(crate) fn service(root: &Path, definition: &str, variables: &[(&str, &str)]) -> Arc<dyn Service> {
     let path = std::env::var("PATH").unwrap();
     let environment: Environment = variables.iter().copied().chain([("PATH", path.as_str())]).collect();
     let text = format!("services:\n  charge_card: {definition}\ngovernance: {{allow: [charge_card]}}\n");
-    let (settings, findings) = Settings::of_source(&Source::new("config.yaml", text), &environment);
+    let (settings, findings) = Settings::of_source(&SourceFile::new("config.yaml", text), &environment);
     assert!(findings.iter().all(|finding| finding.severity == Severity::Warning), "{findings:?}");
     settings.services(root).find("charge_card").unwrap()
 }
 
-pub(crate) fn call(input: Value) -> Call {
-    Call {
+pub(crate) fn call(input: Value) -> ServiceCall {
+    ServiceCall {
         idempotency: "order-1/4/0".into(),
         instance: "order-1".into(),
         id: "charge".into(),
@@ -28,9 +28,9 @@ pub(crate) fn call(input: Value) -> Call {
         input,
         attempt: 2,
         policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
-        teller: rawko_host::Teller::silent(),
+        teller: rawko_host::ProgressSender::silent(),
         runtime_gate: rawko_host::RuntimeGate::absent(),
-        contents: rawko_host::Contents::default(),
+        contents: rawko_host::ContentReader::default(),
     }
 }
 

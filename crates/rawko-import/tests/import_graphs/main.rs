@@ -9,7 +9,7 @@ mod langgraph;
 use std::sync::Arc;
 
 use expect_test::Expect;
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Value, World};
 use rawko_import::{self as import, ImportOptions, ImportResult, NoteKind};
 use rawko_sim::{Simulation, Stimulus, Stubs};
@@ -20,7 +20,7 @@ fn imported(text: &str) -> ImportResult {
 }
 
 fn chart(imported: &ImportResult) -> Arc<rawko_core::Chart> {
-    let loaded = load(&Source::new("imported.yaml", imported.yaml.as_str()), &Registry::default());
+    let loaded = load(&SourceFile::new("imported.yaml", imported.yaml.as_str()), &Registry::default());
     Arc::new(loaded.chart.unwrap_or_else(|| panic!("{}\n{:#?}", imported.yaml, loaded.findings)))
 }
 

@@ -6,7 +6,7 @@ mod charts;
 mod sends;
 
 use expect_test::{Expect, expect};
-use rawko_chart::{Registry, Severity, Source, load};
+use rawko_chart::{Registry, Severity, SourceFile, load};
 use rawko_import::{self as import, ImportOptions};
 
 fn check(document: &str, expected: Expect) {
@@ -24,7 +24,7 @@ fn check(document: &str, expected: Expect) {
 
 /// The output of an import is a valid chart.
 fn assert_loads(yaml: &str) {
-    let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
+    let loaded = load(&SourceFile::new("imported.yaml", yaml), &Registry::default());
     let fatal: Vec<_> =
         loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     assert!(loaded.chart.is_some(), "{yaml}\n{fatal:#?}");
@@ -350,7 +350,7 @@ fn long_chains_and_many_states() {
 
 #[test]
 fn the_language_is_recognised() {
-    use import::Language::{Scxml, Xstate};
+    use import::SourceLanguage::{Scxml, Xstate};
     for (text, expected) in [
         ("<?xml version='1.0'?>\n<scxml/>", Some(Scxml)),
         ("<s:scxml xmlns:s='http://www.w3.org/2005/07/scxml'/>", Some(Scxml)),

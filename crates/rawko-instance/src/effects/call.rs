@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use super::{Position, effect_id};
-use crate::environment::Environment;
+use super::{EffectPosition, effect_id};
+use crate::environment::MachineEnvironment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
 use crate::records::{EffectKind, OpenEffect};
-use crate::transaction::{Action, Request, Transaction};
+use crate::transaction::{DriverAction, ServiceRequest, Transaction};
 
 impl Instance {
     pub(super) fn plan_call(
         &mut self,
         handler: Arc<str>,
         params: Value,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
-        let request = Request::Call { handler: Arc::clone(&handler), params: params.clone() };
+        let request = ServiceRequest::Call { handler: Arc::clone(&handler), params: params.clone() };
         let effect = OpenEffect {
             body: tx.pack(serde_json::to_string(&request).unwrap_or_default()),
             ..self.new_effect(EffectKind::Call, None, Arc::clone(&handler), at)
@@ -31,7 +31,7 @@ impl Instance {
         match self.ask_gate(&effect, &params, &policy, at, env, tx) {
             Ok(()) => {
                 self.open(effect.clone(), tx);
-                tx.actions.push(Action::Run { effect, request });
+                tx.actions.push(DriverAction::Run { effect, request });
             }
             Err(error) => {
                 let message = format!("`{handler}` was not called: {}", error.message);
@@ -46,7 +46,7 @@ impl Instance {
         kind: EffectKind,
         invocation: Option<u64>,
         name: Arc<str>,
-        at: Position,
+        at: EffectPosition,
     ) -> OpenEffect {
         OpenEffect {
             instance: self.key,

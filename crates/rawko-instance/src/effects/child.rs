@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use rawko_core::{Invoke, ServiceName, Value, split_item_name};
 
-use super::Position;
-use crate::environment::Environment;
+use super::EffectPosition;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::policy::{inherited, policy_text};
-use crate::records::{InstanceKey, NewInstance, OpenEffect, Parent};
+use crate::records::{InstanceKey, NewInstance, OpenEffect, ParentInvocation};
 use crate::start::begin;
-use crate::transaction::{Child, Transaction};
+use crate::transaction::{StartedChild, Transaction};
 
 /// Returns the id of the child that an effect starts. Deterministic, so that it is started once: `parent.invoke.step`,
 /// and the index if it is not the first effect of its step.
@@ -39,8 +39,8 @@ impl Instance {
         &mut self,
         effect: OpenEffect,
         invoke: Invoke,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let reference = ServiceName::of(&invoke.src).member.to_owned();
@@ -53,8 +53,8 @@ impl Instance {
         &mut self,
         effect: OpenEffect,
         (reference, mut invoke): (String, Invoke),
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let agent = ServiceName::of(&invoke.src).member;
@@ -67,15 +67,15 @@ impl Instance {
         &mut self,
         effect: OpenEffect,
         beginning: ChildStart,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         match self.begin_child(&effect, beginning, at, env) {
             Ok((instance, child)) => {
                 let Transaction { commit, children, actions, refused, traces, failures, .. } = child;
                 self.open(effect, tx);
-                tx.children.push(Child { instance, commit });
+                tx.children.push(StartedChild { instance, commit });
                 tx.children.extend(children);
                 tx.actions.extend(actions);
                 tx.refused.extend(refused);
@@ -90,8 +90,8 @@ impl Instance {
         &mut self,
         effect: &OpenEffect,
         beginning: ChildStart,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
     ) -> Result<(Instance, Transaction), ServiceError> {
         let ChildStart { reference, policy, invoke } = beginning;
         let generation = self.next_generation(&invoke.id, at, env)?;
@@ -101,7 +101,7 @@ impl Instance {
             chart: chart.hash(),
             chart_id: chart.id().into(),
             version: chart.version().into(),
-            parent: Some(Parent {
+            parent: Some(ParentInvocation {
                 id: Arc::clone(&self.new.id),
                 invocation: invoke.invocation,
                 invoke: Arc::clone(&invoke.id),
@@ -118,8 +118,8 @@ impl Instance {
     fn next_generation(
         &mut self,
         invoke: &str,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
     ) -> Result<u32, ServiceError> {
         let limits = env.limits();
         let exceeded = |code: &str, message: String| {
@@ -150,7 +150,7 @@ impl Instance {
     pub(crate) fn key_of_child(
         &self,
         id: &str,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         tx: &Transaction,
     ) -> Option<InstanceKey> {
         let begun = tx.children.iter().find(|child| **child.instance.id() == *id);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rawko_core::{Event, Value};
 
-use super::{Position, effect_id};
-use crate::environment::Environment;
+use super::{EffectPosition, effect_id};
+use crate::environment::MachineEnvironment;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::policy::agent_of;
 use crate::status::outcome_of;
 use crate::transaction::Transaction;
@@ -18,8 +18,8 @@ impl Instance {
     pub(super) fn plan_complete(
         &self,
         output: Value,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let data = self.with_outcome(output);
@@ -39,8 +39,8 @@ impl Instance {
     pub(super) fn plan_cancelled(
         &self,
         reason: &Value,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let message = match reason {
@@ -56,27 +56,33 @@ impl Instance {
     }
 
     /// A child that failed without a handler has failed for its parent.
-    pub(super) fn plan_stall(&self, error: Value, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+    pub(super) fn plan_stall(
+        &self,
+        error: Value,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
+    ) {
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 
     /// Reports a step of this child that could not be taken.
-    pub(crate) fn report_failure(&self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
+    pub(crate) fn report_failure(&self, why: &str, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         let error = ServiceError::new(Category::Execution, why).to_value();
         // The parent matches it by the open effect, so the position does not matter.
-        let at = Position { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
+        let at = EffectPosition { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 
     fn report_to_parent(
         &self,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
         event: impl FnOnce(u64) -> Event,
     ) {
         let (Some(key), Some(parent)) = (self.parent, &self.new.parent) else { return };
-        let message = Message {
+        let message = StoredMessage {
             event: event(parent.invocation),
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: Some(Arc::clone(&self.new.id)),

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
 
 use super::child::child_id;
-use super::{Position, effect_id};
+use super::{EffectPosition, effect_id};
 use crate::agents::{AgentBinding, AgentRequest};
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::records::{EffectKind, OpenEffect};
-use crate::transaction::{Action, EffectPlace, Request, Transaction};
+use crate::transaction::{DriverAction, EffectPlace, ServiceRequest, Transaction};
 
 /// Returns the kind of effect that a `src` refers to.
 fn kind_of(src: &str) -> EffectKind {
@@ -29,8 +29,8 @@ impl Instance {
     pub(crate) fn plan_invoke(
         &mut self,
         mut invoke: Invoke,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         if let Some(node) = self.node_of(Some(invoke.invocation)) {
@@ -70,11 +70,15 @@ impl Instance {
 
     fn run(&mut self, effect: OpenEffect, invoke: Invoke, tx: &mut Transaction) {
         self.open(effect.clone(), tx);
-        tx.actions.push(Action::Run { effect, request: Request::Invoke(invoke) });
+        tx.actions.push(DriverAction::Run { effect, request: ServiceRequest::Invoke(invoke) });
     }
 
     /// Returns an agent's implementation; `None` if the `src` is not an agent, or agents are services here.
-    fn binding(&self, invoke: &Invoke, env: &dyn Environment) -> Option<Result<AgentBinding, ServiceError>> {
+    fn binding(
+        &self,
+        invoke: &Invoke,
+        env: &dyn MachineEnvironment,
+    ) -> Option<Result<AgentBinding, ServiceError>> {
         let agent = ServiceName::member_of(&invoke.src, ServiceClass::Agent)?;
         let (input, policy) = (&invoke.input, &invoke.policy);
         Some(env.agents()?.resolve(&AgentRequest { agent, input, policy, instance: &self.new.id }))
@@ -85,8 +89,8 @@ impl Instance {
         &mut self,
         effect: OpenEffect,
         (binding, mut invoke): (Result<AgentBinding, ServiceError>, Invoke),
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let allowed = self.ask_gate(&effect, &invoke.input, &invoke.policy, at, env, tx);
@@ -108,8 +112,8 @@ impl Instance {
     pub(super) fn plan_stop(
         &mut self,
         invocation: u64,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let Some(open) = self.open_invocation(invocation) else { return };
@@ -123,7 +127,7 @@ impl Instance {
                 let asked = tx.actions.len();
                 tx.actions.retain(|action| !is_run_of(action, &effect));
                 if tx.actions.len() == asked {
-                    tx.actions.push(Action::Stop { instance: self.key, effect: place });
+                    tx.actions.push(DriverAction::Stop { instance: self.key, effect: place });
                 }
             }
             EffectKind::Person | EffectKind::Unknown | EffectKind::Held => {}
@@ -136,10 +140,16 @@ impl Instance {
     }
 
     /// Cancels the child by a message, so that a crash after this commit does not leave it running.
-    fn stop_child(&self, effect: &OpenEffect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+    fn stop_child(
+        &self,
+        effect: &OpenEffect,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
+    ) {
         let id = child_id(&self.new.id, effect);
         let Some(key) = self.key_of_child(&id, env, tx) else { return };
-        let message = Message {
+        let message = StoredMessage {
             event: Event::CancelRequested { reason: Value::str("the parent left the state") },
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: None,
@@ -168,11 +178,11 @@ impl Instance {
     }
 }
 
-fn is_run_of(action: &Action, effect: &OpenEffect) -> bool {
+fn is_run_of(action: &DriverAction, effect: &OpenEffect) -> bool {
     match action {
-        Action::Run { effect: known, .. } => {
+        DriverAction::Run { effect: known, .. } => {
             (known.instance, known.step, known.index) == (effect.instance, effect.step, effect.index)
         }
-        Action::Stop { .. } | Action::Deliver { .. } => false,
+        DriverAction::Stop { .. } | DriverAction::Deliver { .. } => false,
     }
 }

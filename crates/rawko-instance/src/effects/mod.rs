@@ -11,7 +11,7 @@ pub(crate) mod send;
 
 use rawko_core::{Effect, Step};
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
 use crate::records::{EffectKind, OpenEffect};
@@ -20,21 +20,33 @@ use crate::transaction::Transaction;
 
 /// The position of an effect: with the instance's id it forms the effect's id, `instance/step/index`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
+pub(crate) struct EffectPosition {
     pub(crate) step: u64,
     pub(crate) index: u32,
     pub(crate) ms: i64,
 }
 
 impl Instance {
-    pub(crate) fn plan_effects(&mut self, step: Step, env: &dyn Environment, ms: i64, tx: &mut Transaction) {
+    pub(crate) fn plan_effects(
+        &mut self,
+        step: Step,
+        env: &dyn MachineEnvironment,
+        ms: i64,
+        tx: &mut Transaction,
+    ) {
         for (index, effect) in step.effects.into_iter().enumerate() {
-            let at = Position { step: step.number, index: index as u32, ms };
+            let at = EffectPosition { step: step.number, index: index as u32, ms };
             self.plan_effect(effect, at, env, tx);
         }
     }
 
-    fn plan_effect(&mut self, effect: Effect, at: Position, env: &dyn Environment, tx: &mut Transaction) {
+    fn plan_effect(
+        &mut self,
+        effect: Effect,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
+    ) {
         match effect {
             // Timers are in the snapshot; the head has the next due time. Logs and faults are in the journal.
             Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } | Effect::Fault(_) => {}

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rawko_core::Value;
 use serde::Serialize;
 
-use super::Position;
+use super::EffectPosition;
 use crate::content;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::failure::{Category, ServiceError};
-use crate::gate::{self, Decision, Question};
+use crate::gate::{self, GateDecision, GateQuestion};
 use crate::instance::Instance;
 use crate::ledger::Spent;
 use crate::policy::agent_of;
@@ -35,11 +35,11 @@ impl Instance {
         effect: &OpenEffect,
         input: &Value,
         policy: &Value,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) -> Result<(), ServiceError> {
-        let decision = env.gate().decide(&Question {
+        let decision = env.gate().decide(&GateQuestion {
             name: &effect.name,
             instance: &self.new.id,
             chart: self.chart.id(),
@@ -49,11 +49,11 @@ impl Instance {
             now_ms: at.ms,
         });
         let (word, rule) = match &decision {
-            Decision::Allowed { rule } => {
+            GateDecision::Allowed { rule } => {
                 let basis = env.basis(&effect.name, effect.kind, input);
                 ("allowed", basis.map_or_else(|| rule.clone(), |basis| format!("{rule}; {basis}")))
             }
-            Decision::Refused { rule, .. } => ("refused", rule.clone()),
+            GateDecision::Refused { rule, .. } => ("refused", rule.clone()),
         };
         tx.commit.audit.push(AuditLine {
             at_ms: at.ms,
@@ -65,12 +65,12 @@ impl Instance {
             provenance: self.provenance(effect, input, env),
         });
         match decision {
-            Decision::Allowed { .. } => {
+            GateDecision::Allowed { .. } => {
                 self.calls += 1;
                 self.count_call(effect, policy);
                 Ok(())
             }
-            Decision::Refused { rule, limit } => {
+            GateDecision::Refused { rule, limit } => {
                 let category = if limit { Category::Limit } else { Category::Refused };
                 Err(ServiceError::new(category, rule))
             }
@@ -90,7 +90,7 @@ impl Instance {
         known.item.map(|_| self.chart.invocation_name(&known))
     }
 
-    fn provenance(&self, effect: &OpenEffect, input: &Value, env: &dyn Environment) -> String {
+    fn provenance(&self, effect: &OpenEffect, input: &Value, env: &dyn MachineEnvironment) -> String {
         let input = content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
         let record = Provenance {
             chart: format!("{}@{}", self.chart.id(), self.chart.version()),

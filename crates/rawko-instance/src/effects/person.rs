@@ -3,7 +3,7 @@
 
 use rawko_core::{Invoke, Value, duration};
 
-use super::Position;
+use super::EffectPosition;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::records::OpenEffect;
@@ -14,7 +14,7 @@ impl Instance {
         &mut self,
         mut effect: OpenEffect,
         invoke: &Invoke,
-        at: Position,
+        at: EffectPosition,
         tx: &mut Transaction,
     ) {
         match expires_in_ms(invoke.input.get("expires")) {

@@ -8,21 +8,21 @@ use rawko_core::{
 };
 
 use super::child::child_id;
-use super::{Position, effect_id};
-use crate::environment::Environment;
+use super::{EffectPosition, effect_id};
+use crate::environment::MachineEnvironment;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::records::{EffectKind, InstanceKey, OpenEffect};
 use crate::result::{EffectNote, EffectResult};
-use crate::transaction::{Action, Request, Transaction};
+use crate::transaction::{DriverAction, ServiceRequest, Transaction};
 
 impl Instance {
     pub(super) fn plan_send(
         &mut self,
         send: Send,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke));
@@ -68,8 +68,8 @@ impl Instance {
         send: &Send,
         origin: &str,
         invoke_id: Option<Arc<str>>,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let event = NamedEvent {
@@ -87,12 +87,12 @@ impl Instance {
         &self,
         to: InstanceKey,
         event: NamedEvent,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let key = effect_id(&self.new.id, at.step, at.index).into();
-        let message = Message { event: Event::Named(event), key, child: None, spent: Spent::default() };
+        let message = StoredMessage { event: Event::Named(event), key, child: None, spent: Spent::default() };
         tx.post(to, env.next_message(), message);
     }
 
@@ -100,8 +100,8 @@ impl Instance {
         &mut self,
         send: Send,
         name: Arc<str>,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         if !env.has_service(&name, EffectKind::Send) {
@@ -114,14 +114,14 @@ impl Instance {
         match self.ask_gate(&effect, &send.data, &Value::Null, at, env, tx) {
             Ok(()) => {
                 self.open(effect.clone(), tx);
-                tx.actions.push(Action::Run { effect, request: Request::Send(send) });
+                tx.actions.push(DriverAction::Run { effect, request: ServiceRequest::Send(send) });
             }
             Err(error) => self.undeliverable(&send, &error.message, at, tx),
         }
     }
 
     /// Raises `error.communication` in the chart, unless this step ended it.
-    fn undeliverable(&mut self, send: &Send, why: &str, at: Position, tx: &mut Transaction) {
+    fn undeliverable(&mut self, send: &Send, why: &str, at: EffectPosition, tx: &mut Transaction) {
         if self.snapshot.status().is_over() {
             return;
         }
@@ -135,7 +135,7 @@ impl Instance {
     }
 
     /// Returns the running children with this invoke id: one, one item of an `each`, or all items of it.
-    fn children_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Vec<InstanceKey> {
+    fn children_of(&self, invoke: &str, env: &dyn MachineEnvironment, tx: &Transaction) -> Vec<InstanceKey> {
         let is_wanted = |known: &Invocation| {
             let name = self.chart.invocation_name(known);
             *name == *invoke || split_item_name(&name).is_some_and(|(whole, _)| whole == invoke)
@@ -152,8 +152,8 @@ impl Instance {
         &self,
         name: Arc<str>,
         data: Value,
-        at: Position,
-        env: &dyn Environment,
+        at: EffectPosition,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         // External listeners read it from the journal.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
 
-use super::rules::{Rule, covers};
+use super::rules::{GateRule, covers};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The fields that can be required.
@@ -17,7 +17,7 @@ pub const KINDS: [&str; 4] = ["service", "tool", "mcp", "agent"];
 #[derive(Clone, Debug, Default)]
 pub struct Checklist {
     required: Vec<Requirement>,
-    approvals: Vec<Approval>,
+    approvals: Vec<ChecklistApproval>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ struct Requirement {
 }
 
 #[derive(Clone, Debug)]
-struct Approval {
-    rule: Rule,
+struct ChecklistApproval {
+    rule: GateRule,
     record: Value,
 }
 
@@ -58,8 +58,8 @@ impl Checklist {
 
     /// Adds an approval; `name` may be a pattern (`agent:*`). An invalid pattern approves nothing.
     pub fn approve(&mut self, name: &str, record: Value, file: &Arc<str>) {
-        if let Ok(rule) = Rule::new(name, file) {
-            self.approvals.push(Approval { rule, record });
+        if let Ok(rule) = GateRule::new(name, file) {
+            self.approvals.push(ChecklistApproval { rule, record });
         }
     }
 

@@ -6,20 +6,20 @@ use globset::{GlobBuilder, GlobMatcher};
 
 /// One pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct GateRule {
     pub(super) pattern: String,
     pub(super) file: Arc<str>,
     matcher: GlobMatcher,
 }
 
-impl Rule {
+impl GateRule {
     pub(super) fn new(pattern: &str, file: &Arc<str>) -> Result<Self, globset::Error> {
         Ok(Self { pattern: pattern.to_owned(), file: Arc::clone(file), matcher: matcher(pattern)? })
     }
 }
 
 /// Returns the first match.
-pub(super) fn first<'r>(rules: &'r [Rule], name: &str) -> Option<&'r Rule> {
+pub(super) fn first<'r>(rules: &'r [GateRule], name: &str) -> Option<&'r GateRule> {
     rules.iter().find(|rule| rule.matcher.is_match(name))
 }
 

@@ -6,7 +6,7 @@ use rawko_core::Invoke;
 
 use super::caller_key;
 use crate::content;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::form;
 use crate::instance::Instance;
@@ -21,7 +21,7 @@ impl Instance {
         invoke: Option<&str>,
         answer: &PersonAnswer,
         key: Option<&Arc<str>>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -50,7 +50,7 @@ impl Instance {
         &self,
         at: usize,
         answer: &PersonAnswer,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         tx: &Transaction,
     ) -> Result<(), InstanceError> {
         if !answer.approved {

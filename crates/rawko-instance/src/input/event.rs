@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rawko_core::{Event, NamedEvent, Value, is_fact};
 
 use super::caller_key;
-use super::pause::Held;
-use crate::environment::Environment;
+use super::pause::HeldInput;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::receipt::Receipt;
@@ -17,7 +17,7 @@ impl Instance {
         &mut self,
         event: NamedEvent,
         key: Option<&Arc<str>>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -34,7 +34,7 @@ impl Instance {
         }
         if self.is_paused() {
             self.refuse_if_full()?;
-            let receipt = self.hold(&Held::Event(event), now_ms, tx);
+            let receipt = self.hold(&HeldInput::Event(event), now_ms, tx);
             self.note_handled(key, tx);
             return Ok(receipt);
         }
@@ -47,7 +47,7 @@ impl Instance {
     pub(super) fn take_cancel(
         &mut self,
         reason: Value,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -59,7 +59,7 @@ impl Instance {
     pub(super) fn deliver(
         &mut self,
         event: Event,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {

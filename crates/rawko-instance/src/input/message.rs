@@ -1,16 +1,16 @@
-//! `Message`: an event of another instance, of its own, or the result of a child. Handled once, by its key or by the
+//! `StoredMessage`: an event of another instance, of its own, or the result of a child. Handled once, by its key or by the
 //! open effect that it answers.
 
 use std::sync::Arc;
 
 use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName};
 
-use super::pause::Held;
+use super::pause::HeldInput;
 use crate::effects::child::child_id;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::receipt::Receipt;
 use crate::records::{EffectKind, OpenEffect};
 use crate::result::{EffectNote, EffectResult};
@@ -20,8 +20,8 @@ impl Instance {
     pub(super) fn take_message(
         &mut self,
         seq: i64,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -46,8 +46,8 @@ impl Instance {
     /// Stores a message until the instance is resumed.
     fn hold_message(
         &mut self,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -57,7 +57,7 @@ impl Instance {
         {
             return Ok(receipt);
         }
-        let receipt = self.hold(&Held::Message(message.clone()), now_ms, tx);
+        let receipt = self.hold(&HeldInput::Message(message.clone()), now_ms, tx);
         self.note_handled(key, tx);
         Ok(receipt)
     }
@@ -65,8 +65,8 @@ impl Instance {
     /// Handles a message that was held; its key was recorded then.
     pub(super) fn take_released(
         &mut self,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -78,8 +78,8 @@ impl Instance {
 
     fn take_sent(
         &mut self,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -94,9 +94,9 @@ impl Instance {
 
     fn take_new(
         &mut self,
-        message: &Message,
+        message: &StoredMessage,
         key: Option<Arc<str>>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -124,7 +124,7 @@ impl Instance {
 
     /// Why a message does not enter. What a chart does not declare is refused; without declarations, an event that no
     /// state handles is ignored, since a child may emit more than its parent listens to.
-    fn refused_message(&self, message: &Message) -> Option<EventRefusal> {
+    fn refused_message(&self, message: &StoredMessage) -> Option<EventRefusal> {
         let Event::Named(event) = &message.event else { return None };
         if message.is_from(&self.new.id) {
             return self.chart.refuse_data(event);
@@ -141,8 +141,8 @@ impl Instance {
     fn take_child_result(
         &mut self,
         child: &str,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -172,7 +172,7 @@ impl Instance {
     }
 
     /// The chart of an agent ended: converts its output to a result or an error.
-    fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn Environment) -> Event {
+    fn agent_result(&self, effect: &OpenEffect, event: &Event, env: &dyn MachineEnvironment) -> Event {
         match (event, env.agents()) {
             (Event::InvokeDone { invocation, data }, Some(agents)) if is_agent(effect) => {
                 let invocation = *invocation;

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use rawko_core::{Effect, Now, Snapshot, Step, Value};
 
 use crate::content;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::instance::Instance;
 use crate::migration::{
-    Arrival, ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, held_events, image,
-    refused_events,
+    Arrival, ChartName, MigratedInstance, MigrationMove, MigrationRecord, MigrationRequest, held_events,
+    image, refused_events,
 };
 use crate::receipt::Receipt;
 use crate::records::{ChartChange, EffectKind, OpenEffect, Record, RecordKind};
-use crate::transaction::{Action, Transaction};
+use crate::transaction::{DriverAction, Transaction};
 
-use super::pause::Held;
+use super::pause::HeldInput;
 use super::step::effects_text;
 
 impl Instance {
     pub(super) fn take_migrate(
         &mut self,
         request: &MigrationRequest,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -71,9 +71,9 @@ impl Instance {
         &self,
         request: &MigrationRequest,
         migration: &rawko_core::Migration,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
-    ) -> Result<Image, Vec<String>> {
+    ) -> Result<MigratedInstance, Vec<String>> {
         let facts = self.new.facts();
         let budget = FanOutBudget {
             instance: &self.new.id,
@@ -90,7 +90,12 @@ impl Instance {
     }
 
     /// Returns the old snapshot as the next step. Calls that the migration started end.
-    fn image_back(&self, before: &Snapshot, ended: &[OpenEffect], step: u64) -> Result<Image, Vec<String>> {
+    fn image_back(
+        &self,
+        before: &Snapshot,
+        ended: &[OpenEffect],
+        step: u64,
+    ) -> Result<MigratedInstance, Vec<String>> {
         if self.snapshot.step_number() != step {
             return Err(vec!["it has taken a step since its migration".to_owned()]);
         }
@@ -107,11 +112,11 @@ impl Instance {
             .map(|known| Effect::StopInvoke { invocation: known.id, id: self.chart.invocation_name(&known) });
         let effects = effects.collect();
         let snapshot = before.with_parts(parts);
-        Ok(Image { snapshot, effects, notes: Vec::new(), renamed: Vec::new() })
+        Ok(MigratedInstance { snapshot, effects, notes: Vec::new(), renamed: Vec::new() })
     }
 
     /// Returns the open effects that the migration ends.
-    fn ended_by(&self, image: &Image) -> Vec<OpenEffect> {
+    fn ended_by(&self, image: &MigratedInstance) -> Vec<OpenEffect> {
         let is_ended = |effect: &&OpenEffect| {
             let is_gone = |id: u64| image.snapshot.invocation(id).is_none();
             let is_item = image.effects.iter().any(|ended| match ended {
@@ -126,16 +131,16 @@ impl Instance {
     fn apply_migration(
         &mut self,
         request: &MigrationRequest,
-        image: Image,
+        image: MigratedInstance,
         record: &MigrationRecord,
         now_ms: i64,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         if self.is_paused() {
             self.ledger.paused_since_ms.get_or_insert(self.last_ms);
         }
-        let Image { snapshot, effects, renamed, .. } = image;
+        let MigratedInstance { snapshot, effects, renamed, .. } = image;
         let step = Step { number: snapshot.step_number(), effects, handled: true, ..Step::default() };
         self.chart = Arc::clone(&request.to);
         self.snapshot = snapshot;
@@ -183,7 +188,7 @@ impl Instance {
     fn rename_held(
         &mut self,
         migration: &rawko_core::Migration,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) -> Result<(), InstanceError> {
         let open = self.open.to_vec();
@@ -193,9 +198,10 @@ impl Instance {
                 Arrival::As(name) if name == effect.name => {}
                 Arrival::As(name) => {
                     let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
-                    if let Ok(Held::Event(mut event)) = serde_json::from_str(&text) {
+                    if let Ok(HeldInput::Event(mut event)) = serde_json::from_str(&text) {
                         event.name = Arc::clone(&name);
-                        effect.body = tx.pack(serde_json::to_string(&Held::Event(event)).unwrap_or_default());
+                        effect.body =
+                            tx.pack(serde_json::to_string(&HeldInput::Event(event)).unwrap_or_default());
                         effect.name = name;
                         self.forget_open(&effect);
                         self.open(effect, tx);
@@ -221,7 +227,7 @@ impl Instance {
         let key = self.key;
         let mut parked = Vec::new();
         tx.actions.retain(|action| match action {
-            Action::Run { effect, .. } if effect.instance == key => {
+            DriverAction::Run { effect, .. } if effect.instance == key => {
                 parked.push((effect.step, effect.index));
                 false
             }
@@ -240,7 +246,7 @@ impl Instance {
         &mut self,
         effect: OpenEffect,
         is_driven: bool,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<(), InstanceError> {

@@ -18,14 +18,14 @@ use rawko_core::{Event, NamedEvent, Value};
 
 pub(crate) use step::effects_text;
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
-use crate::message::{Message, outside_key};
+use crate::message::{StoredMessage, outside_key};
 use crate::migration::MigrationRequest;
 use crate::person::PersonAnswer;
 use crate::receipt::Receipt;
-use crate::records::Delivery;
+use crate::records::KeyedDelivery;
 use crate::result::EffectResult;
 use crate::transaction::{EffectPlace, Transaction};
 
@@ -52,7 +52,7 @@ pub enum Input {
         /// Number assigned by the commit of the sender.
         seq: i64,
         /// Event and its sender.
-        message: Message,
+        message: StoredMessage,
     },
     /// One of its effects ended.
     Result {
@@ -99,7 +99,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Returns the key under which the machine looks this input up ([`Environment::handled`]), for drivers that have to
+    /// Returns the key under which the machine looks this input up ([`MachineEnvironment::handled`]), for drivers that have to
     /// read it beforehand.
     pub fn delivery_key(&self) -> Option<Arc<str>> {
         match self {
@@ -143,7 +143,7 @@ impl Input {
 
 /// The outcome of an input.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Taken {
+pub enum InputOutcome {
     /// Valid once the transaction is committed. An error needs no commit.
     Handled(Result<Receipt, InstanceError>),
     /// More was due than fits into one transaction: commit, then pass it in again.
@@ -152,11 +152,11 @@ pub enum Taken {
 
 impl Instance {
     /// Handles everything that is due, then the input, then its immediate consequences.
-    pub fn handle(&mut self, input: Input, env: &dyn Environment, now_ms: i64) -> Transaction {
+    pub fn handle(&mut self, input: Input, env: &dyn MachineEnvironment, now_ms: i64) -> Transaction {
         let mut tx = self.begin();
         match self.take(input, env, now_ms, &mut tx) {
-            Taken::Handled(reply) => tx.reply = Some(reply),
-            Taken::Deferred(input) => tx.deferred = Some(input),
+            InputOutcome::Handled(reply) => tx.reply = Some(reply),
+            InputOutcome::Deferred(input) => tx.deferred = Some(input),
         }
         self.finish(&mut tx);
         tx
@@ -168,14 +168,20 @@ impl Instance {
     }
 
     /// Handles one input within a transaction.
-    pub fn take(&mut self, input: Input, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> Taken {
+    pub fn take(
+        &mut self,
+        input: Input,
+        env: &dyn MachineEnvironment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> InputOutcome {
         let now_ms = now_ms.max(self.last_ms);
         // A pause comes first: an instance without a host does not fire its overdue timers because it is paused.
         let migrates = input.migrates();
         if !input.comes_first() && !self.take_due(env, now_ms, tx) {
             return match input {
-                Input::Time => Taken::Handled(Ok(self.receipt(false))),
-                input => Taken::Deferred(input),
+                Input::Time => InputOutcome::Handled(Ok(self.receipt(false))),
+                input => InputOutcome::Deferred(input),
             };
         }
         let reply = match input {
@@ -198,7 +204,7 @@ impl Instance {
         if !migrates {
             self.take_refusals(env, now_ms, tx);
         }
-        Taken::Handled(reply)
+        InputOutcome::Handled(reply)
     }
 
     /// Completes a transaction: adds the head if it changed, and a full snapshot if worthwhile.
@@ -216,7 +222,7 @@ impl Instance {
     }
 
     /// Completes the first transaction of an instance: refused calls fail immediately, timers stay pending.
-    pub(crate) fn settle(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
+    pub(crate) fn settle(&mut self, env: &dyn MachineEnvironment, at_ms: i64, tx: &mut Transaction) {
         self.take_refusals(env, at_ms, tx);
         self.finish(tx);
     }
@@ -225,7 +231,7 @@ impl Instance {
     fn handled(
         &self,
         key: &Arc<str>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         tx: &Transaction,
     ) -> Result<Option<Receipt>, InstanceError> {
         let known = tx.commit.deliveries.iter().find(|known| known.key == *key).map(|known| known.step);
@@ -238,7 +244,7 @@ impl Instance {
 
     fn note_handled(&self, key: Option<Arc<str>>, tx: &mut Transaction) {
         let step = self.snapshot.step_number();
-        tx.commit.deliveries.extend(key.map(|key| Delivery { key, step }));
+        tx.commit.deliveries.extend(key.map(|key| KeyedDelivery { key, step }));
     }
 
     fn refuse_if_over(&self) -> Result<(), InstanceError> {

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::content;
 use crate::effects::child::child_id;
 use crate::effects::effect_id;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::StoredMessage;
 use crate::receipt::Receipt;
-use crate::records::{AuditLine, EffectKind, OpenEffect, Wait};
+use crate::records::{AuditLine, EffectKind, OpenEffect, WaitReason};
 use crate::result::EffectResult;
-use crate::transaction::{Action, EffectPlace, Request, Transaction};
+use crate::transaction::{DriverAction, EffectPlace, ServiceRequest, Transaction};
 
 /// Indexes of held inputs begin here, above those of the effects of a step.
 const HELD_INDEX_MIN: u32 = 1 << 20;
@@ -28,22 +28,22 @@ const HELD_MAX: usize = 10_000;
 /// An input that waits for the resume: the body of an effect of kind [`EffectKind::Held`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Held {
+pub(super) enum HeldInput {
     Event(NamedEvent),
-    Message(Message),
+    Message(StoredMessage),
 }
 
 impl Instance {
     /// Returns true if the instance is paused and has not ended.
     pub fn is_paused(&self) -> bool {
-        self.head.wait == Wait::Paused && !self.snapshot.status().is_over()
+        self.head.wait == WaitReason::Paused && !self.snapshot.status().is_over()
     }
 
     /// Pauses the instance and its descendants. Pausing it again changes nothing.
     pub(super) fn take_pause(
         &mut self,
         by: &Value,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -52,7 +52,7 @@ impl Instance {
             return Ok(self.receipt(false));
         }
         self.step_with(&Event::PauseRequested { by: by.clone() }, env, now_ms, tx)?;
-        self.head.wait = Wait::Paused;
+        self.head.wait = WaitReason::Paused;
         self.park_running(env, tx)?;
         tx.commit.audit.push(self.person_line("paused", by, now_ms));
         self.tell_children(&Event::PauseRequested { by: by.clone() }, env, tx);
@@ -63,7 +63,7 @@ impl Instance {
     pub(super) fn take_resume(
         &mut self,
         by: &Value,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -73,7 +73,7 @@ impl Instance {
             // The pause is the last record of a paused instance, unless it was migrated since.
             let since_ms = self.ledger.paused_since_ms.take().unwrap_or(self.last_ms);
             let paused_ms = (now_ms - since_ms).max(0);
-            self.head.wait = Wait::Nothing;
+            self.head.wait = WaitReason::Nothing;
             self.pace.restart();
             self.step_with(&Event::ResumeRequested { by: by.clone(), paused_ms }, env, now_ms, tx)?;
             self.delay_expiries(paused_ms, tx);
@@ -89,7 +89,11 @@ impl Instance {
     }
 
     /// Stops running calls that may be repeated. The others finish, and their results are held.
-    fn park_running(&mut self, env: &dyn Environment, tx: &mut Transaction) -> Result<(), InstanceError> {
+    fn park_running(
+        &mut self,
+        env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
+    ) -> Result<(), InstanceError> {
         for at in 0..self.open.len() {
             let effect = &self.open[at];
             if !effect.is_running() || effect.parked {
@@ -99,7 +103,7 @@ impl Instance {
             let before = tx.actions.len();
             let (step, index) = (effect.step, effect.index);
             let is_its = |known: &OpenEffect| (known.step, known.index) == (step, index);
-            tx.actions.retain(|action| !matches!(action, Action::Run { effect, .. } if is_its(effect)));
+            tx.actions.retain(|action| !matches!(action, DriverAction::Run { effect, .. } if is_its(effect)));
             let has_begun = tx.actions.len() == before;
             if has_begun && !self.may_repeat(at, env, tx)? {
                 continue;
@@ -110,7 +114,7 @@ impl Instance {
             });
             tx.commit.opened.push(effect.clone());
             if has_begun {
-                tx.actions.push(Action::Stop { instance: self.key, effect: place });
+                tx.actions.push(DriverAction::Stop { instance: self.key, effect: place });
             }
         }
         Ok(())
@@ -135,13 +139,18 @@ impl Instance {
         tx.commit.opened.push(known.clone());
     }
 
-    fn may_repeat(&self, at: usize, env: &dyn Environment, tx: &Transaction) -> Result<bool, InstanceError> {
+    fn may_repeat(
+        &self,
+        at: usize,
+        env: &dyn MachineEnvironment,
+        tx: &Transaction,
+    ) -> Result<bool, InstanceError> {
         let effect = &self.open[at];
         let text = content::unpack(&effect.body, &mut |hash| match tx.blob(hash) {
             Some(blob) => Ok(Some(blob)),
             None => env.blob(hash),
         })?;
-        let request = serde_json::from_str::<Request>(&text);
+        let request = serde_json::from_str::<ServiceRequest>(&text);
         Ok(request.is_ok_and(|request| env.may_repeat(effect, &request)))
     }
 
@@ -155,7 +164,7 @@ impl Instance {
     }
 
     /// Passes a request on to all children by messages, so that a crash after this commit leaves none behind.
-    fn tell_children(&self, event: &Event, env: &dyn Environment, tx: &mut Transaction) {
+    fn tell_children(&self, event: &Event, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         for effect in self.open.iter().filter(|effect| effect.kind == EffectKind::Child) {
             let id = child_id(&self.new.id, effect);
             let Some(child) = self.key_of_child(&id, env, tx) else { continue };
@@ -164,7 +173,7 @@ impl Instance {
                 Event::PauseRequested { .. } => pause_key(&self.new.id, step),
                 _ => format!("{}/{step}/{seq}", self.new.id).into(),
             };
-            let message = Message { event: event.clone(), key, child: None, spent: Spent::default() };
+            let message = StoredMessage { event: event.clone(), key, child: None, spent: Spent::default() };
             tx.post(child, seq, message);
         }
     }
@@ -172,8 +181,8 @@ impl Instance {
     /// Handles a request that the parent passed on. A pause that arrives after its resume is too late.
     pub(super) fn take_passed_on(
         &mut self,
-        message: &Message,
-        env: &dyn Environment,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -187,7 +196,7 @@ impl Instance {
             Event::PauseRequested { by } => self.take_pause(by, env, now_ms, tx),
             Event::ResumeRequested { by, .. } => {
                 let undone = undone_pause(&message.key);
-                self.note_handled(undone.and_then(|key| Message::key_of(&key)), tx);
+                self.note_handled(undone.and_then(|key| StoredMessage::key_of(&key)), tx);
                 self.take_resume(by, env, now_ms, tx)
             }
             _ => Ok(self.receipt(false)),
@@ -219,13 +228,13 @@ impl Instance {
     }
 
     /// Stores an event or a message until the resume, in the order of arrival.
-    pub(super) fn hold(&mut self, held: &Held, now_ms: i64, tx: &mut Transaction) -> Receipt {
+    pub(super) fn hold(&mut self, held: &HeldInput, now_ms: i64, tx: &mut Transaction) -> Receipt {
         let last = self.held().map(|(_, effect)| effect.index).max();
         let index = last.map_or(HELD_INDEX_MIN, |last| last + 1);
-        let at = crate::effects::Position { step: self.snapshot.step_number(), index, ms: now_ms };
+        let at = crate::effects::EffectPosition { step: self.snapshot.step_number(), index, ms: now_ms };
         let name = match held {
-            Held::Event(event) => Arc::clone(&event.name),
-            Held::Message(_) => "message".into(),
+            HeldInput::Event(event) => Arc::clone(&event.name),
+            HeldInput::Message(_) => "message".into(),
         };
         let body = tx.pack(serde_json::to_string(held).unwrap_or_default());
         let effect = OpenEffect { body, ..self.new_effect(EffectKind::Held, None, name, at) };
@@ -259,7 +268,13 @@ impl Instance {
     }
 
     /// Handles an input that was held. A failed step is in the journal, as for any message.
-    pub(super) fn take_held(&mut self, at: usize, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
+    pub(super) fn take_held(
+        &mut self,
+        at: usize,
+        env: &dyn MachineEnvironment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) {
         let effect = self.open.remove(at);
         self.close(&effect, tx);
         let text = content::unpack(&effect.body, &mut |hash| match tx.blob(hash) {
@@ -267,9 +282,9 @@ impl Instance {
             None => env.blob(hash),
         });
         self.pace.restart();
-        match text.ok().and_then(|text| serde_json::from_str::<Held>(&text).ok()) {
-            Some(Held::Event(event)) => drop(self.deliver(Event::Named(event), env, now_ms, tx)),
-            Some(Held::Message(message)) => drop(self.take_released(&message, env, now_ms, tx)),
+        match text.ok().and_then(|text| serde_json::from_str::<HeldInput>(&text).ok()) {
+            Some(HeldInput::Event(event)) => drop(self.deliver(Event::Named(event), env, now_ms, tx)),
+            Some(HeldInput::Message(message)) => drop(self.take_released(&message, env, now_ms, tx)),
             None => {
                 let event = Event::named(Arc::clone(&effect.name), Value::Null);
                 self.record_failure(&event, "the stored event cannot be read", now_ms, tx);

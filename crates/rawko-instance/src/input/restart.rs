@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::content;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
@@ -12,13 +12,13 @@ use crate::policy::agent_of;
 use crate::receipt::Receipt;
 use crate::records::{AuditLine, OpenEffect};
 use crate::result::EffectResult;
-use crate::transaction::{Action, EffectPlace, Request, Transaction};
+use crate::transaction::{DriverAction, EffectPlace, ServiceRequest, Transaction};
 
 impl Instance {
     pub(super) fn take_restart(
         &mut self,
         epoch: u64,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -42,7 +42,7 @@ impl Instance {
     pub(super) fn run_again(
         &mut self,
         effect: OpenEffect,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<(), InstanceError> {
@@ -64,7 +64,7 @@ impl Instance {
     fn rest_call(
         &mut self,
         effect: &OpenEffect,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<(), InstanceError> {
@@ -72,7 +72,7 @@ impl Instance {
             return Ok(());
         }
         let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
-        let request = serde_json::from_str::<Request>(&text);
+        let request = serde_json::from_str::<ServiceRequest>(&text);
         let again = request.is_ok_and(|request| env.may_repeat(effect, &request));
         if !again {
             tx.commit.audit.push(self.restart_line(effect, false, now_ms));
@@ -85,17 +85,17 @@ impl Instance {
     fn resume_call(
         &mut self,
         effect: &OpenEffect,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
-    ) -> Result<Result<Action, ServiceError>, InstanceError> {
+    ) -> Result<Result<DriverAction, ServiceError>, InstanceError> {
         let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
-        let Ok(request) = serde_json::from_str::<Request>(&text) else {
+        let Ok(request) = serde_json::from_str::<ServiceRequest>(&text) else {
             return Ok(Err(ServiceError::new(Category::Host, "the stored request cannot be read")));
         };
         if effect.parked && !effect.in_doubt {
             let effect = self.reopen(OpenEffect { parked: false, ..effect.clone() }, tx);
-            return Ok(Ok(Action::Run { effect, request }));
+            return Ok(Ok(DriverAction::Run { effect, request }));
         }
         // A parked call was found repeatable when it was stopped.
         let again = effect.parked || env.may_repeat(effect, &request);
@@ -107,7 +107,7 @@ impl Instance {
         Ok(match env.gate().by_settings(&effect.name, agent_of(&self.policy)) {
             Ok(_) => {
                 let effect = self.reopen(OpenEffect { in_doubt: true, parked: false, ..effect.clone() }, tx);
-                Ok(Action::Run { effect, request })
+                Ok(DriverAction::Run { effect, request })
             }
             Err(rule) => Err(ServiceError::new(Category::Refused, rule)),
         })

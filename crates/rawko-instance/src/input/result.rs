@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rawko_core::{Event, ServiceName};
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
@@ -21,7 +21,7 @@ impl Instance {
         &mut self,
         place: EffectPlace,
         result: EffectResult,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -49,7 +49,7 @@ impl Instance {
         &mut self,
         at: usize,
         event: Option<&Event>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> bool {
@@ -81,7 +81,7 @@ impl Instance {
         &mut self,
         at: usize,
         result: EffectResult,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -98,7 +98,7 @@ impl Instance {
         at: usize,
         event: Option<Event>,
         outcome_open: bool,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {

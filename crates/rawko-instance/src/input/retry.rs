@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::Event;
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::receipt::Receipt;
@@ -14,7 +14,7 @@ use crate::transaction::Transaction;
 impl Instance {
     pub(super) fn take_retry(
         &mut self,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
@@ -32,7 +32,7 @@ impl Instance {
     pub(super) fn take_item_retry(
         &mut self,
         item: Arc<str>,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Event, Now, Step, step, step_traced};
 
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::instance::Instance;
@@ -22,7 +22,7 @@ impl Instance {
     pub(super) fn step_with(
         &mut self,
         event: &Event,
-        env: &dyn Environment,
+        env: &dyn MachineEnvironment,
         at_ms: i64,
         tx: &mut Transaction,
     ) -> Result<bool, InstanceError> {

@@ -5,7 +5,7 @@ use rawko_core::{Event, Value};
 
 use super::DUE_STEPS_MAX;
 use crate::content;
-use crate::environment::Environment;
+use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
@@ -16,7 +16,7 @@ use crate::transaction::{FailureKind, Transaction};
 
 /// The next thing that an instance does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum NextDue {
     /// A refused call: its failure is the result.
     Result {
         at: usize,
@@ -38,13 +38,13 @@ pub(crate) enum Due {
     },
 }
 
-impl Due {
+impl NextDue {
     pub(crate) fn at_ms(self) -> i64 {
         match self {
-            Due::Result { at_ms, .. }
-            | Due::Held { at_ms, .. }
-            | Due::Timer { at_ms, .. }
-            | Due::Expiry { at_ms, .. } => at_ms,
+            NextDue::Result { at_ms, .. }
+            | NextDue::Held { at_ms, .. }
+            | NextDue::Timer { at_ms, .. }
+            | NextDue::Expiry { at_ms, .. } => at_ms,
         }
     }
 }
@@ -58,11 +58,11 @@ impl Instance {
 
     /// Returns the next due time; a driver sets one deadline for it.
     pub fn next_due_ms(&self) -> Option<i64> {
-        self.next_due().filter(|_| !self.snapshot.status().is_over()).map(Due::at_ms)
+        self.next_due().filter(|_| !self.snapshot.status().is_over()).map(NextDue::at_ms)
     }
 
     /// Returns the next due item; `None` while it is paused. After a fault timers rest until a person acts.
-    pub(crate) fn next_due(&self) -> Option<Due> {
+    pub(crate) fn next_due(&self) -> Option<NextDue> {
         if self.is_paused() {
             return None;
         }
@@ -71,16 +71,16 @@ impl Instance {
         if tally.with_result > 0
             && let Some(at) = self.open.position(|effect| !effect.result.is_empty()).filter(|_| !rests)
         {
-            return Some(Due::Result { at, at_ms: self.last_ms });
+            return Some(NextDue::Result { at, at_ms: self.last_ms });
         }
         if let Some(at) = self.next_held() {
-            return Some(Due::Held { at, at_ms: self.last_ms });
+            return Some(NextDue::Held { at, at_ms: self.last_ms });
         }
         let timer = self.snapshot.next_timer().filter(|_| !rests);
-        let timer = timer.map(|timer| Due::Timer { timer: timer.id, at_ms: timer.due_ms });
+        let timer = timer.map(|timer| NextDue::Timer { timer: timer.id, at_ms: timer.due_ms });
         let expiry = |(at, effect): (usize, &OpenEffect)| {
             let at_ms = effect.due_ms.filter(|_| effect.kind == EffectKind::Person)?;
-            Some(Due::Expiry { at, at_ms })
+            Some(NextDue::Expiry { at, at_ms })
         };
         let all = self.open.iter().enumerate().take(if tally.people == 0 { 0 } else { usize::MAX });
         let expiries = all.filter_map(expiry);
@@ -88,16 +88,21 @@ impl Instance {
     }
 
     /// Handles due items. Returns `false` if there are more than fit into one transaction.
-    pub(super) fn take_due(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> bool {
+    pub(super) fn take_due(
+        &mut self,
+        env: &dyn MachineEnvironment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> bool {
         for _ in 0..DUE_STEPS_MAX {
             if !self.is_due(now_ms) {
                 return true;
             }
             match self.next_due() {
-                Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
-                Some(Due::Held { at, .. }) => self.take_held(at, env, now_ms, tx),
-                Some(Due::Timer { timer, at_ms }) => self.take_timer(timer, at_ms, env, tx),
-                Some(Due::Expiry { at, at_ms }) => self.expire(at, at_ms, env, tx),
+                Some(NextDue::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
+                Some(NextDue::Held { at, .. }) => self.take_held(at, env, now_ms, tx),
+                Some(NextDue::Timer { timer, at_ms }) => self.take_timer(timer, at_ms, env, tx),
+                Some(NextDue::Expiry { at, at_ms }) => self.expire(at, at_ms, env, tx),
                 None => return true,
             }
         }
@@ -105,17 +110,17 @@ impl Instance {
     }
 
     /// Handles refused calls, until none is left or a transaction is full.
-    pub(super) fn take_refusals(&mut self, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
+    pub(super) fn take_refusals(&mut self, env: &dyn MachineEnvironment, now_ms: i64, tx: &mut Transaction) {
         for _ in 0..DUE_STEPS_MAX {
             match self.next_due().filter(|_| !self.snapshot.status().is_over()) {
-                Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
-                Some(Due::Held { .. } | Due::Timer { .. } | Due::Expiry { .. }) | None => return,
+                Some(NextDue::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
+                Some(NextDue::Held { .. } | NextDue::Timer { .. } | NextDue::Expiry { .. }) | None => return,
             }
         }
     }
 
     /// Fires a timer at its own time, however late the driver is: its consequences count from there.
-    fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
+    fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
         if due_ms > self.last_ms {
             self.pace.restart();
@@ -128,7 +133,7 @@ impl Instance {
         }
     }
 
-    fn expire(&mut self, at: usize, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
+    fn expire(&mut self, at: usize, due_ms: i64, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
         let error = ServiceError::new(Category::Expired, "no answer arrived in time");
         let result = EffectResult::of(&self.open[at], Err(error));
@@ -136,7 +141,7 @@ impl Instance {
         let _ = self.end_effect(at, result, env, at_ms, tx);
     }
 
-    fn take_refusal(&mut self, at: usize, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
+    fn take_refusal(&mut self, at: usize, env: &dyn MachineEnvironment, now_ms: i64, tx: &mut Transaction) {
         if !self.is_later_item(at) && !self.may_act_again(env, now_ms, tx) {
             return;
         }
@@ -155,7 +160,12 @@ impl Instance {
     }
 
     /// Counts a step that follows the last one without elapsed time or an external cause. Returns false over the limit.
-    pub(super) fn may_act_again(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) -> bool {
+    pub(super) fn may_act_again(
+        &mut self,
+        env: &dyn MachineEnvironment,
+        at_ms: i64,
+        tx: &mut Transaction,
+    ) -> bool {
         self.pace.zero_delay_steps += 1;
         let most = env.limits().zero_delay_steps_max;
         if self.pace.zero_delay_steps <= most {
@@ -167,7 +177,13 @@ impl Instance {
     }
 
     /// Raises `error.execution` with code `runaway` in the chart. If no transition takes it, the instance rests.
-    pub(super) fn stop_loop(&mut self, why: &str, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
+    pub(super) fn stop_loop(
+        &mut self,
+        why: &str,
+        env: &dyn MachineEnvironment,
+        at_ms: i64,
+        tx: &mut Transaction,
+    ) {
         self.pace.restart();
         let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(why))]);
         let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
@@ -184,7 +200,7 @@ impl Instance {
     }
 
     /// Pauses the instance until a person acts. For its parent it has failed.
-    pub(super) fn rest_with(&mut self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
+    pub(super) fn rest_with(&mut self, why: &str, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         self.fault = Some(why.into());
         self.report_failure(why, env, tx);
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rawko_core::{Migration, NamedEvent, Value};
 
-use super::Job;
+use super::MigrationJob;
 
-impl Job<'_> {
+impl MigrationJob<'_> {
     /// Returns the new context. Reasons are added for expressions that fail and values that the schema refuses.
     pub(super) fn context(&mut self) -> Vec<Value> {
         let names = self.new.context_names();

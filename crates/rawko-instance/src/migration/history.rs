@@ -2,12 +2,12 @@
 
 use rawko_core::{HistoryVariant, NodeId, NodeKind};
 
-use super::Job;
-use super::states::Target;
+use super::MigrationJob;
+use super::states::MappedState;
 
 type Records = [(NodeId, Box<[NodeId]>)];
 
-impl Job<'_> {
+impl MigrationJob<'_> {
     pub(super) fn history(&mut self, records: &Records) -> Vec<(NodeId, Box<[NodeId]>)> {
         let mut history = Vec::with_capacity(records.len());
         for (node, recorded) in records {
@@ -24,17 +24,17 @@ impl Job<'_> {
     fn history_node(&mut self, node: NodeId, recorded: &[NodeId]) -> Option<NodeId> {
         let path = std::sync::Arc::clone(&self.old.node(node).path);
         match self.states.target(node) {
-            Target::Ended => {
+            MappedState::Ended => {
                 self.notes.push(format!("drops the history of `{path}`"));
                 None
             }
-            Target::At(found) if matches!(self.new.node(found[0]).kind, NodeKind::History(_)) => {
+            MappedState::At(found) if matches!(self.new.node(found[0]).kind, NodeKind::History(_)) => {
                 Some(found[0])
             }
             // No transition can restore it any more. The states that it names still need a counterpart.
-            Target::At(_) | Target::Unknown(_) => {
+            MappedState::At(_) | MappedState::Unknown(_) => {
                 for state in recorded {
-                    if let Target::Unknown(_) = self.states.target(*state) {
+                    if let MappedState::Unknown(_) = self.states.target(*state) {
                         self.refuse_removed(&path, *state);
                     }
                 }
@@ -51,9 +51,9 @@ impl Job<'_> {
         for state in recorded {
             let path = std::sync::Arc::clone(&self.old.node(*state).path);
             match self.states.target(*state) {
-                Target::Ended => {}
-                Target::Unknown(_) => self.refuse_removed(&name, *state),
-                Target::At(nodes) => {
+                MappedState::Ended => {}
+                MappedState::Unknown(_) => self.refuse_removed(&name, *state),
+                MappedState::At(nodes) => {
                     for target in nodes {
                         if !self.fits(heir, parent, target) {
                             let target = &self.new.node(target).path;

@@ -23,7 +23,7 @@ use states::StateMap;
 
 /// An instance as it continues in the new chart.
 #[derive(Clone, Debug)]
-pub struct Image {
+pub struct MigratedInstance {
     /// The snapshot in the new chart, one step later.
     pub snapshot: Snapshot,
     /// Calls and timers that end or start with the migration.
@@ -34,7 +34,7 @@ pub struct Image {
     pub(crate) renamed: Vec<(Arc<str>, Arc<str>)>,
 }
 
-impl Image {
+impl MigratedInstance {
     /// Returns the innermost active states of the new chart.
     pub fn configuration(&self, chart: &Chart) -> Vec<String> {
         chart.leaf_paths(self.snapshot.configuration()).map(str::to_owned).collect()
@@ -47,11 +47,11 @@ pub fn image(
     migration: &Migration,
     snapshot: &Snapshot,
     now: Now<'_>,
-) -> Result<Image, Vec<String>> {
+) -> Result<MigratedInstance, Vec<String>> {
     if snapshot.status().is_over() {
         return Err(vec![format!("it has ended ({})", snapshot.status().as_str())]);
     }
-    let mut job = Job::new((old, new), migration, snapshot, now);
+    let mut job = MigrationJob::new((old, new), migration, snapshot, now);
     let parts = job.parts();
     match parts {
         Some(parts) if job.reasons.is_empty() => job.finished(parts),
@@ -60,7 +60,7 @@ pub fn image(
 }
 
 /// One migration in progress.
-struct Job<'j> {
+struct MigrationJob<'j> {
     old: &'j Chart,
     new: &'j Chart,
     migration: &'j Migration,
@@ -81,7 +81,7 @@ struct MissingWork {
     renamed: Vec<(Arc<str>, Arc<str>)>,
 }
 
-impl<'j> Job<'j> {
+impl<'j> MigrationJob<'j> {
     fn new(
         (old, new): (&'j Chart, &'j Chart),
         migration: &'j Migration,
@@ -155,7 +155,7 @@ impl<'j> Job<'j> {
         }
     }
 
-    fn finished(mut self, parts: SnapshotParts) -> Result<Image, Vec<String>> {
+    fn finished(mut self, parts: SnapshotParts) -> Result<MigratedInstance, Vec<String>> {
         let mut snapshot = Snapshot::from_parts(self.new, parts).map_err(|why| vec![why.to_string()])?;
         let MissingWork { timers, invokes, renamed } = std::mem::take(&mut self.missing);
         for (node, index) in &timers {
@@ -168,6 +168,6 @@ impl<'j> Job<'j> {
         let started = start_work(self.new, &mut snapshot, &timers, &invokes, self.now);
         let step = started.map_err(|why| vec![format!("work of the new chart cannot start: {why}")])?;
         self.effects.extend(step.effects);
-        Ok(Image { snapshot, effects: self.effects, notes: self.notes, renamed })
+        Ok(MigratedInstance { snapshot, effects: self.effects, notes: self.notes, renamed })
     }
 }

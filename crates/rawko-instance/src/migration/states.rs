@@ -14,12 +14,12 @@ pub(super) struct StateMap<'j> {
     snapshot: &'j Snapshot,
     now: Now<'j>,
     pub(super) context: Value,
-    known: RefCell<FxHashMap<NodeId, Target>>,
+    known: RefCell<FxHashMap<NodeId, MappedState>>,
 }
 
 /// The image of one state.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Target {
+pub(super) enum MappedState {
     /// These states, active together.
     At(Vec<NodeId>),
     /// Nothing: the mapping ends it.
@@ -47,12 +47,12 @@ impl<'j> StateMap<'j> {
     /// Returns the images of a state; empty if it has none.
     pub(super) fn image(&self, node: NodeId) -> Vec<NodeId> {
         match self.target(node) {
-            Target::At(nodes) => nodes,
-            Target::Ended | Target::Unknown(_) => Vec::new(),
+            MappedState::At(nodes) => nodes,
+            MappedState::Ended | MappedState::Unknown(_) => Vec::new(),
         }
     }
 
-    pub(super) fn target(&self, node: NodeId) -> Target {
+    pub(super) fn target(&self, node: NodeId) -> MappedState {
         if let Some(known) = self.known.borrow().get(&node) {
             return known.clone();
         }
@@ -61,9 +61,9 @@ impl<'j> StateMap<'j> {
         target
     }
 
-    fn compute(&self, node: NodeId) -> Target {
+    fn compute(&self, node: NodeId) -> MappedState {
         if node == NodeId::ROOT {
-            return Target::At(vec![NodeId::ROOT]);
+            return MappedState::At(vec![NodeId::ROOT]);
         }
         let info = self.old.node(node);
         if let Some(image) = self.mapped(node) {
@@ -73,8 +73,8 @@ impl<'j> StateMap<'j> {
             return target;
         }
         match self.new.find(&info.path).or_else(|| self.by_id(node)) {
-            Some(found) => Target::At(vec![found]),
-            None => Target::Unknown(format!(
+            Some(found) => MappedState::At(vec![found]),
+            None => MappedState::Unknown(format!(
                 "state `{}` is not in the new chart; map it under `states`",
                 info.path
             )),
@@ -88,9 +88,9 @@ impl<'j> StateMap<'j> {
     }
 
     /// Chooses the first branch whose guard holds.
-    fn chosen(&self, path: &str, image: &StateImage) -> Target {
+    fn chosen(&self, path: &str, image: &StateImage) -> MappedState {
         if image.branches.is_empty() {
-            return Target::Ended;
+            return MappedState::Ended;
         }
         for branch in &image.branches {
             let holds = match &branch.guard {
@@ -98,18 +98,21 @@ impl<'j> StateMap<'j> {
                 Some(guard) => Migration::holds(guard, &self.context, self.old, self.snapshot, self.now),
             };
             match holds {
-                Ok(true) => return Target::At(branch.targets.clone()),
+                Ok(true) => return MappedState::At(branch.targets.clone()),
                 Ok(false) => {}
                 Err(error) => {
-                    return Target::Unknown(format!("a guard of state `{path}` failed: {}", error.message));
+                    return MappedState::Unknown(format!(
+                        "a guard of state `{path}` failed: {}",
+                        error.message
+                    ));
                 }
             }
         }
-        Target::Unknown(format!("no branch of the mapping of state `{path}` holds"))
+        MappedState::Unknown(format!("no branch of the mapping of state `{path}` holds"))
     }
 
     /// Returns the state with the same key below the image of a parent that the mapping moves.
-    fn below_moved(&self, node: NodeId) -> Option<Target> {
+    fn below_moved(&self, node: NodeId) -> Option<MappedState> {
         let mut keys = vec![Arc::clone(&self.old.node(node).key)];
         let mut above = self.old.node(node).parent?;
         let image = loop {
@@ -125,7 +128,7 @@ impl<'j> StateMap<'j> {
         };
         let path = &self.old.node(node).path;
         let tops = match self.chosen(&self.old.node(above).path, image) {
-            Target::At(tops) => tops,
+            MappedState::At(tops) => tops,
             other => return Some(other),
         };
         let mut found = Vec::new();
@@ -138,16 +141,16 @@ impl<'j> StateMap<'j> {
         }
         Some(match found.is_empty() {
             // An atomic state has no children to choose from.
-            true if tops.iter().all(|top| self.new.node(*top).children.is_empty()) => Target::At(tops),
+            true if tops.iter().all(|top| self.new.node(*top).children.is_empty()) => MappedState::At(tops),
             true => {
                 let moved = &self.new.node(tops[0]).path;
                 let keys: Vec<&str> = keys.iter().rev().map(|key| &**key).collect();
-                Target::Unknown(format!(
+                MappedState::Unknown(format!(
                     "state `{path}` has no counterpart `{moved}.{}`; map it under `states`",
                     keys.join(".")
                 ))
             }
-            false => Target::At(found),
+            false => MappedState::At(found),
         })
     }
 
@@ -171,7 +174,7 @@ impl<'j> StateMap<'j> {
         let mut is_whole = true;
         for leaf in self.snapshot.configuration().frontier() {
             match self.target(*leaf) {
-                Target::At(nodes) => {
+                MappedState::At(nodes) => {
                     for node in nodes {
                         if matches!(self.new.node(node).kind, NodeKind::History(_)) {
                             let path = &self.new.node(node).path;
@@ -182,8 +185,8 @@ impl<'j> StateMap<'j> {
                         }
                     }
                 }
-                Target::Ended => {}
-                Target::Unknown(reason) => {
+                MappedState::Ended => {}
+                MappedState::Unknown(reason) => {
                     if !reasons.contains(&reason) {
                         reasons.push(reason);
                     }

@@ -7,10 +7,10 @@ use rawko_core::{
     Status, TimerPurpose, UnhandledFailure,
 };
 
-use super::Job;
+use super::MigrationJob;
 use super::counterparts::{Counterparts, Heir};
 
-impl Job<'_> {
+impl MigrationJob<'_> {
     pub(super) fn work(&mut self, parts: &mut SnapshotParts, pairs: &Counterparts<'_>) {
         let mut ended = Vec::new();
         let invocations = std::mem::take(&mut parts.invocations);

@@ -6,7 +6,7 @@
 mod generated;
 mod pairs;
 
-use rawko_chart::{Registry, Source, load, migration_of_file};
+use rawko_chart::{Registry, SourceFile, load, migration_of_file};
 use rawko_core::{Chart, Event, Migration, NamedEvent, Now, Snapshot, Value, World, start, step};
 use rawko_instance::image;
 
@@ -14,7 +14,7 @@ use rawko_instance::image;
 const NOW_MS: i64 = 1_000;
 
 fn chart(text: &str) -> Chart {
-    let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
+    let loaded = load(&SourceFile::new("chart.yaml", text), &Registry::default());
     loaded.chart.unwrap_or_else(|| panic!("{:?}\n{text}", loaded.findings))
 }
 
@@ -39,7 +39,7 @@ fn instance(chart: &Chart, events: &[&str]) -> Snapshot {
 fn migrated(old: &Chart, new: &Chart, snapshot: &Snapshot, map: &str) -> Result<String, Vec<String>> {
     let (migration, findings) = match map.is_empty() {
         true => (Some(Migration::default()), Vec::new()),
-        false => migration_of_file(&Source::new("map.yaml", map), new),
+        false => migration_of_file(&SourceFile::new("map.yaml", map), new),
     };
     assert!(findings.is_empty(), "{findings:?}");
     let world = World::default();

@@ -11,7 +11,7 @@ const MESSAGE_BYTES_MAX: usize = 500;
 /// Classifies a response with a failure status.
 pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> ProviderError {
     let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
-    let said = ErrorBody::of(&json, body);
+    let said = ProviderErrorBody::of(&json, body);
     let code = said.code(status);
     let retry_after_ms = retry_after_ms.or_else(|| retry_info_ms(said.error));
     let message = if said.message.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> 
 
 /// Classifies an error that arrives in the middle of a successful stream.
 pub(super) fn in_stream(json: &Value) -> ProviderError {
-    let said = ErrorBody::of(json, "");
+    let said = ProviderErrorBody::of(json, "");
     let status = said.status();
     // An accepted request that fails without a reason counts as a server error.
     let code = said.code(status.unwrap_or(500));
@@ -35,14 +35,14 @@ pub(super) fn in_stream(json: &Value) -> ProviderError {
 
 /// The error in a body: `{error: {message, type, code, status}}`, `{error: "…"}`, `{message}`, `{detail}`, a list that
 /// holds one of these, or plain text.
-struct ErrorBody<'j> {
+struct ProviderErrorBody<'j> {
     error: &'j Value,
     message: String,
     /// `type`, `code` and `status`, in lower case.
     kinds: Vec<String>,
 }
 
-impl<'j> ErrorBody<'j> {
+impl<'j> ProviderErrorBody<'j> {
     fn of(json: &'j Value, body: &str) -> Self {
         let json = json.get(0).unwrap_or(json);
         let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);

@@ -26,25 +26,29 @@ pub use compaction::{
 };
 pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
 pub use error::{ErrorCode, ProviderError};
-pub use http::{HttpProvider, Secret};
+pub use http::{ApiKey, HttpProvider};
 pub use pricing::{Price, Prices};
-pub use providers::{Problems, ProviderProblem, ProviderWrapper, Providers};
+pub use providers::{ProviderProblem, ProviderProblems, ProviderWrapper, Providers};
 pub use reasoning::{EffortLevel, ReasoningEffort, effort as read_effort};
 pub use scripted::{ScriptProblem, Scripted};
 pub use structured::{Repair, Structured, StructuredError, Unfit, complete_structured, judge, judge_text};
-pub use tape::{Record, Recorder, Replay, request_hash};
+pub use tape::{Recorder, RecordingProvider, TapeProvider, request_hash};
 pub use tokens::{message_tokens, messages_tokens, request_tokens, text_tokens};
 pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport};
 
 /// A pending completion.
-pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;
+pub type CompletionFuture<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;
 
 /// Receives stream events while the completion arrives.
-pub type Listener<'a> = &'a mut (dyn FnMut(StreamEvent) + Send);
+pub type StreamListener<'a> = &'a mut (dyn FnMut(StreamEvent) + Send);
 
 /// A model service. One request, one completion; it neither retries nor waits, because retries are durable and belong
 /// to the caller.
 pub trait Provider: Send + Sync {
     /// Dropping the future abandons the request.
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a>;
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a>;
 }

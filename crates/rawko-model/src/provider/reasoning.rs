@@ -1,12 +1,12 @@
 //! How much a model should think, in one form for all services, and which thoughts may be sent back. Services measure
 //! effort as a level or in tokens; a value of the other kind is converted here.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_settings::SettingsReader;
 use serde::{Deserialize, Serialize};
 
 use super::CompletionRequest;
-use crate::message::{Message, Part};
+use crate::message::{Message, MessagePart};
 
 /// `low`, `medium`, `high`, or a number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl std::fmt::Display for ReasoningEffort {
 }
 
 /// Reads `reasoning` from settings.
-pub fn effort(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<ReasoningEffort> {
+pub fn effort(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<ReasoningEffort> {
     let text = reader.scalar(at, what)?;
     let effort = ReasoningEffort::parse(&text);
     if effort.is_none() {
@@ -98,13 +98,13 @@ pub fn effort(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Opt
 /// Removes the reasoning of every other model: services reject signatures that are not their own.
 pub(super) fn without_foreign(request: &CompletionRequest, origin: &str) -> Vec<Message> {
     let own = |message: &Message| {
-        let is_own = |part: &&Part| match part {
-            Part::Reasoning(reasoning) => reasoning.origin == origin,
-            Part::Text { .. }
-            | Part::Image { .. }
-            | Part::ImageRef { .. }
-            | Part::ToolUse(_)
-            | Part::ToolResult(_) => true,
+        let is_own = |part: &&MessagePart| match part {
+            MessagePart::Reasoning(reasoning) => reasoning.origin == origin,
+            MessagePart::Text { .. }
+            | MessagePart::Image { .. }
+            | MessagePart::ImageRef { .. }
+            | MessagePart::ToolUse(_)
+            | MessagePart::ToolResult(_) => true,
         };
         Message { role: message.role, parts: message.parts.iter().filter(is_own).cloned().collect() }
     };

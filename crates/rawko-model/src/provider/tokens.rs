@@ -1,7 +1,7 @@
 //! Token estimates: bytes / 4. Separate from usage, which a provider counts: this is for text that has not been
 //! counted.
 
-use crate::message::{Message, Part, ToolSpec};
+use crate::message::{Message, MessagePart, ToolSpec};
 use crate::provider::CompletionRequest;
 
 const BYTES_PER_TOKEN: u64 = 4;
@@ -40,13 +40,15 @@ pub fn request_tokens(request: &CompletionRequest) -> u64 {
         + schema
 }
 
-fn part_tokens(part: &Part) -> u64 {
+fn part_tokens(part: &MessagePart) -> u64 {
     match part {
-        Part::Text { text } => text_tokens(text),
-        Part::Image { .. } | Part::ImageRef { .. } => IMAGE_TOKENS,
-        Part::ToolUse(tool_use) => text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string()),
-        Part::ToolResult(result) => text_tokens(&result.content),
-        Part::Reasoning(reasoning) => {
+        MessagePart::Text { text } => text_tokens(text),
+        MessagePart::Image { .. } | MessagePart::ImageRef { .. } => IMAGE_TOKENS,
+        MessagePart::ToolUse(tool_use) => {
+            text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string())
+        }
+        MessagePart::ToolResult(result) => text_tokens(&result.content),
+        MessagePart::Reasoning(reasoning) => {
             text_tokens(&reasoning.text) + text_tokens(reasoning.signature.as_deref().unwrap_or_default())
         }
     }

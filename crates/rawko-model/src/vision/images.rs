@@ -1,23 +1,23 @@
 //! The images of a conversation, numbered in order of appearance; an image sent twice has one number.
 
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, MessagePart, Role};
 
 /// One image and its accompanying text.
-pub(super) struct Image<'m> {
+pub(super) struct CaptionedImage<'m> {
     pub(super) hash: String,
-    pub(super) part: &'m Part,
+    pub(super) part: &'m MessagePart,
     /// Index of its first message.
     pub(super) message: usize,
 }
 
-pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
-    let mut found: Vec<Image<'_>> = Vec::new();
+pub(super) fn all(messages: &[Message]) -> Vec<CaptionedImage<'_>> {
+    let mut found: Vec<CaptionedImage<'_>> = Vec::new();
     for (message, said) in messages.iter().enumerate() {
         for part in &said.parts {
             if let Some(hash) = part.image_hash()
                 && !found.iter().any(|image| image.hash == hash)
             {
-                found.push(Image { hash, part, message });
+                found.push(CaptionedImage { hash, part, message });
             }
         }
     }
@@ -27,12 +27,12 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
 /// Returns the text of a message.
 pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The purpose of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Intent {
+pub enum ImageIntent {
     /// There is no image.
     None,
     /// Compare several images.
@@ -24,9 +24,9 @@ pub enum Intent {
 }
 
 /// In order of precedence: an error within an interface counts as an error.
-const RULES: [(Intent, &[&str]); 4] = [
+const RULES: [(ImageIntent, &[&str]); 4] = [
     (
-        Intent::Error,
+        ImageIntent::Error,
         &[
             "error",
             "exception",
@@ -42,7 +42,7 @@ const RULES: [(Intent, &[&str]); 4] = [
         ],
     ),
     (
-        Intent::Diagram,
+        ImageIntent::Diagram,
         &[
             "diagram",
             "flowchart",
@@ -56,7 +56,7 @@ const RULES: [(Intent, &[&str]); 4] = [
         ],
     ),
     (
-        Intent::Interface,
+        ImageIntent::Interface,
         &[
             "ui",
             "screen",
@@ -73,7 +73,7 @@ const RULES: [(Intent, &[&str]); 4] = [
         ],
     ),
     (
-        Intent::Extract,
+        ImageIntent::Extract,
         &[
             "text",
             "read",
@@ -109,17 +109,17 @@ const COMPARING: [&str; 16] = [
 ];
 
 /// Classifies the text that accompanies `images` images.
-pub fn classify(text: &str, images: usize) -> Intent {
+pub fn classify(text: &str, images: usize) -> ImageIntent {
     let words = words(text);
     let says = |wanted: &str| words.contains(&format!(" {wanted} "));
     match images {
-        0 => Intent::None,
+        0 => ImageIntent::None,
         2.. if COMPARING.iter().any(|word| says(word)) || (says("before") && says("after")) => {
-            Intent::Compare
+            ImageIntent::Compare
         }
         _ => {
             let rule = RULES.iter().find(|(_, wanted)| wanted.iter().any(|word| says(word)));
-            rule.map_or(Intent::Describe, |(intent, _)| *intent)
+            rule.map_or(ImageIntent::Describe, |(intent, _)| *intent)
         }
     }
 }
@@ -132,27 +132,27 @@ fn words(text: &str) -> String {
     format!(" {} ", words.collect::<Vec<_>>().join(" "))
 }
 
-impl Intent {
+impl ImageIntent {
     /// Returns the instruction for the vision model.
     pub(super) fn instruction(self) -> &'static str {
         match self {
-            Intent::None => "",
-            Intent::Compare => {
+            ImageIntent::None => "",
+            ImageIntent::Compare => {
                 "Compare the images. Say first what is the same, then every difference you can see, each with the numbers of the images."
             }
-            Intent::Error => {
+            ImageIntent::Error => {
                 "The image shows something that went wrong. Give every error message word for word, with file names, line numbers and codes, then what can be seen around it."
             }
-            Intent::Extract => {
+            ImageIntent::Extract => {
                 "Give everything that is written in each image word for word, tables as tables. Mark what cannot be read."
             }
-            Intent::Interface => {
+            ImageIntent::Interface => {
                 "The image shows a user interface. Describe its layout from top to bottom: elements, texts, colours, sizes, spacing and states, so that it could be built from your words."
             }
-            Intent::Diagram => {
+            ImageIntent::Diagram => {
                 "The image shows a diagram. List its elements, then every connection with its direction and label, then what it says as a whole."
             }
-            Intent::Describe => "Describe what each image shows, with all texts in it word for word.",
+            ImageIntent::Describe => "Describe what each image shows, with all texts in it word for word.",
         }
     }
 }

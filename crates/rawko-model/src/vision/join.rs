@@ -1,8 +1,8 @@
 //! The conversation for the text model: images are replaced by the analyses of the vision model.
 
-use super::images::{self, Image};
-use super::memory::{Analysis, VisionMemory};
-use crate::message::{Message, Part};
+use super::images::{self, CaptionedImage};
+use super::memory::{ImageAnalysis, VisionMemory};
+use crate::message::{Message, MessagePart};
 
 /// Replaces every image with its number and analysis. An analysis is placed at the last of its images; a repeated image
 /// only refers to it.
@@ -16,16 +16,16 @@ pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
 }
 
 struct Joining<'m> {
-    all: Vec<Image<'m>>,
+    all: Vec<CaptionedImage<'m>>,
     memory: &'m VisionMemory,
     /// Content hashes of the images so far.
     seen: Vec<String>,
     /// The analyses included so far.
-    told: Vec<&'m Analysis>,
+    told: Vec<&'m ImageAnalysis>,
 }
 
 impl<'m> Joining<'m> {
-    fn part(&mut self, part: &Part) -> Vec<Part> {
+    fn part(&mut self, part: &MessagePart) -> Vec<MessagePart> {
         let Some(hash) = part.image_hash() else { return vec![part.clone()] };
         let number = self.number(&hash).unwrap_or_default();
         if self.seen.contains(&hash) {
@@ -49,7 +49,7 @@ impl<'m> Joining<'m> {
     }
 
     /// Returns true if all of its images in this conversation have appeared.
-    fn is_complete(&self, analysis: &Analysis) -> bool {
+    fn is_complete(&self, analysis: &ImageAnalysis) -> bool {
         analysis.images.iter().all(|image| self.seen.contains(image) || self.number(image).is_none())
     }
 
@@ -57,7 +57,7 @@ impl<'m> Joining<'m> {
         self.all.iter().position(|image| image.hash == hash).map(|index| index + 1)
     }
 
-    fn said(&self, analysis: &Analysis) -> String {
+    fn said(&self, analysis: &ImageAnalysis) -> String {
         let mut numbers: Vec<usize> = analysis.images.iter().filter_map(|image| self.number(image)).collect();
         numbers.sort_unstable();
         let which = match numbers.as_slice() {
@@ -76,6 +76,6 @@ impl<'m> Joining<'m> {
     }
 }
 
-fn text(text: String) -> Part {
-    Part::Text { text }
+fn text(text: String) -> MessagePart {
+    MessagePart::Text { text }
 }

@@ -12,12 +12,12 @@ const ATTEMPTS_MAX: u32 = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VisionMemory {
-    pub(super) analyses: Vec<Analysis>,
+    pub(super) analyses: Vec<ImageAnalysis>,
 }
 
 /// The analysis of one or more images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Analysis {
+pub struct ImageAnalysis {
     /// Content hashes of the images.
     pub images: Vec<String>,
     /// `Err` with the reason of the failure.
@@ -26,7 +26,7 @@ pub struct Analysis {
     pub attempts: u32,
 }
 
-impl Analysis {
+impl ImageAnalysis {
     fn is_settled(&self) -> bool {
         self.said.is_ok() || self.attempts >= ATTEMPTS_MAX
     }
@@ -34,25 +34,25 @@ impl Analysis {
 
 impl VisionMemory {
     /// Returns the analyses of an image, including failed ones.
-    pub(super) fn of(&self, image: &str) -> Vec<&Analysis> {
+    pub(super) fn of(&self, image: &str) -> Vec<&ImageAnalysis> {
         self.analyses.iter().filter(|analysis| analysis.images.iter().any(|one| one == image)).collect()
     }
 
     /// Returns true if an image needs no further analysis.
     pub(super) fn is_settled(&self, image: &str) -> bool {
-        self.of(image).into_iter().any(Analysis::is_settled)
+        self.of(image).into_iter().any(ImageAnalysis::is_settled)
     }
 
     /// Returns true if a set of images needs no further joint analysis.
     pub(super) fn is_settled_together(&self, images: &[String]) -> bool {
-        let has_all = |analysis: &&Analysis| images.iter().all(|image| analysis.images.contains(image));
-        self.analyses.iter().filter(has_all).any(Analysis::is_settled)
+        let has_all = |analysis: &&ImageAnalysis| images.iter().all(|image| analysis.images.contains(image));
+        self.analyses.iter().filter(has_all).any(ImageAnalysis::is_settled)
     }
 
     /// Adds an analysis. It replaces failures about the same images.
     #[must_use]
-    pub fn with(mut self, mut analysis: Analysis) -> Self {
-        let is_covered = |old: &Analysis| old.images.iter().all(|image| analysis.images.contains(image));
+    pub fn with(mut self, mut analysis: ImageAnalysis) -> Self {
+        let is_covered = |old: &ImageAnalysis| old.images.iter().all(|image| analysis.images.contains(image));
         let (failed, kept): (Vec<_>, Vec<_>) =
             self.analyses.into_iter().partition(|old| old.said.is_err() && is_covered(old));
         analysis.attempts += failed.iter().map(|old| old.attempts).max().unwrap_or_default();

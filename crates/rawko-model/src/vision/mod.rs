@@ -7,7 +7,7 @@ mod join;
 mod memory;
 mod plan;
 
-pub use intent::{Intent, classify};
+pub use intent::{ImageIntent, classify};
 pub use join::join;
-pub use memory::{Analysis, VisionMemory};
+pub use memory::{ImageAnalysis, VisionMemory};
 pub use plan::{VisionPlan, VisionRequest, plan};

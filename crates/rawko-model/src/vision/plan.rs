@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::images::{self, Image};
-use super::intent::{Intent, classify};
-use super::memory::{Analysis, VisionMemory};
-use crate::message::{Message, Part, Role};
+use super::images::{self, CaptionedImage};
+use super::intent::{ImageIntent, classify};
+use super::memory::{ImageAnalysis, VisionMemory};
+use crate::message::{Message, MessagePart, Role};
 use crate::provider::{Completion, CompletionRequest, ProviderError};
 
 /// Vision models become vague with more, except for comparisons.
@@ -31,7 +31,7 @@ pub struct VisionPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VisionRequest {
     /// Purpose, which decides the prompt.
-    pub intent: Intent,
+    pub intent: ImageIntent,
     /// Content hashes, in the order of the request.
     pub images: Vec<String>,
     /// Request to the vision model.
@@ -40,7 +40,7 @@ pub struct VisionRequest {
 
 impl VisionRequest {
     /// Returns the analysis to store. A failure is stored too, for the text model.
-    pub fn analysed(&self, answer: Result<&Completion, &ProviderError>) -> Analysis {
+    pub fn analysed(&self, answer: Result<&Completion, &ProviderError>) -> ImageAnalysis {
         let said = match answer {
             Ok(completion) => match images::words(&completion.message).trim() {
                 "" => Err("it said nothing".to_owned()),
@@ -48,7 +48,7 @@ impl VisionRequest {
             },
             Err(error) => Err(error.message.clone()),
         };
-        Analysis { images: self.images.clone(), said, attempts: 1 }
+        ImageAnalysis { images: self.images.clone(), said, attempts: 1 }
     }
 }
 
@@ -74,10 +74,10 @@ pub fn plan(
 /// Returns the images to analyse for one message, by number, in batches.
 fn of_message(
     messages: &[Message],
-    all: &[Image<'_>],
+    all: &[CaptionedImage<'_>],
     message: usize,
     memory: &VisionMemory,
-) -> Vec<(Intent, Vec<usize>)> {
+) -> Vec<(ImageIntent, Vec<usize>)> {
     let words = images::words_about(messages, message);
     let own: Vec<usize> = (0..all.len()).filter(|number| all[*number].message == message).collect();
     let earlier: Vec<usize> = (0..all.len()).filter(|number| all[*number].message < message).collect();
@@ -85,13 +85,13 @@ fn of_message(
     // "How does this differ from the first one?" refers to images of earlier messages too, and needs no new one.
     let compared: Vec<usize> = earlier.into_iter().chain(own.iter().copied()).collect();
     let is_about = is_asked && (!own.is_empty() || mentions_images(&images::words(&messages[message])));
-    if is_about && classify(&words, compared.len()) == Intent::Compare {
+    if is_about && classify(&words, compared.len()) == ImageIntent::Compare {
         let chosen = compared[compared.len().saturating_sub(COMPARED_MAX)..].to_vec();
         let hashes: Vec<String> = chosen.iter().map(|number| all[*number].hash.clone()).collect();
         return if memory.is_settled_together(&hashes) {
             Vec::new()
         } else {
-            vec![(Intent::Compare, chosen)]
+            vec![(ImageIntent::Compare, chosen)]
         };
     }
     let is_new = |number: &usize| !memory.is_settled(&all[*number].hash);
@@ -109,17 +109,17 @@ fn mentions_images(words: &str) -> bool {
 struct VisionParameters<'a> {
     model: &'a str,
     idempotency: String,
-    intent: Intent,
+    intent: ImageIntent,
 }
 
 impl VisionParameters<'_> {
-    fn request(self, all: &[Image<'_>], chosen: &[usize], words: &str) -> VisionRequest {
+    fn request(self, all: &[CaptionedImage<'_>], chosen: &[usize], words: &str) -> VisionRequest {
         let mut parts = Vec::new();
         for number in chosen {
-            parts.push(Part::Text { text: format!("Image {}:", number + 1) });
+            parts.push(MessagePart::Text { text: format!("Image {}:", number + 1) });
             parts.push(all[*number].part.clone());
         }
-        parts.push(Part::Text { text: self.instruction(words) });
+        parts.push(MessagePart::Text { text: self.instruction(words) });
         let completion = CompletionRequest {
             model: self.model.to_owned(),
             system: SYSTEM.to_owned(),

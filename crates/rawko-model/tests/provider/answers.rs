@@ -2,22 +2,22 @@
 
 use expect_test::expect;
 use rawko_model::provider::{BodyEnd, Decoder, ErrorCode, StreamEvent};
-use rawko_testkit::{Answer, Format, Reason};
+use rawko_testkit::{ModelAnswer, Reason, WireProtocol};
 use serde_json::json;
 
 use crate::support::{answered, ask, dialect, provider, request, shown, table};
 
-fn answers() -> Vec<(&'static str, Answer)> {
+fn answers() -> Vec<(&'static str, ModelAnswer)> {
     let input = json!({"path": "src/größe.rs", "lines": [1, 2], "deep": {"all": true}});
     vec![
-        ("text", Answer::text(&["Hel", "lo", ", wörld"])),
-        ("one call", Answer::text(&[]).call("id_1", "Read", input.clone())),
+        ("text", ModelAnswer::text(&["Hel", "lo", ", wörld"])),
+        ("one call", ModelAnswer::text(&[]).call("id_1", "Read", input.clone())),
         (
             "text and two calls",
-            Answer::text(&["I look."]).call("id_1", "Read", input).call("id_2", "Glob", json!({})),
+            ModelAnswer::text(&["I look."]).call("id_1", "Read", input).call("id_2", "Glob", json!({})),
         ),
-        ("length", Answer::text(&["and then"]).because(Reason::Length)),
-        ("filter", Answer::text(&["I"]).because(Reason::Filter)),
+        ("length", ModelAnswer::text(&["and then"]).because(Reason::Length)),
+        ("filter", ModelAnswer::text(&["I"]).because(Reason::Filter)),
     ]
 }
 
@@ -25,7 +25,7 @@ fn answers() -> Vec<(&'static str, Answer)> {
 async fn all_formats_say_the_same() {
     let mut rows = Vec::new();
     for (name, answer) in answers() {
-        for format in Format::ALL {
+        for format in WireProtocol::ALL {
             let (_, result) = answered(format, format.reply(&answer)).await;
             rows.push((format!("{name}, {format:?}"), shown(&result)));
         }
@@ -88,7 +88,7 @@ async fn all_formats_say_the_same() {
 #[test]
 fn pieces_do_not_matter() {
     for (name, answer) in answers() {
-        for format in Format::ALL {
+        for format in WireProtocol::ALL {
             let bytes = format.reply(&answer).bytes();
             let decoded = |size: usize| {
                 let mut decoder = Decoder::new(dialect(format), &request(), None, "test/test-model");
@@ -113,7 +113,7 @@ fn pieces_do_not_matter() {
 #[test]
 fn a_cut_at_any_byte_is_noticed() {
     for (name, answer) in answers() {
-        for format in Format::ALL {
+        for format in WireProtocol::ALL {
             let bytes = format.reply(&answer).bytes();
             let decoded = |length: usize| {
                 let mut decoder = Decoder::new(dialect(format), &request(), None, "test/test-model");
@@ -141,11 +141,11 @@ proptest::proptest! {
     /// No input panics: a real response with changed bytes, then arbitrary bytes.
     #[test]
     fn no_bytes_break_anything(
-        which in 0..Format::ALL.len(),
+        which in 0..WireProtocol::ALL.len(),
         changes in proptest::collection::vec((0..4_000_usize, proptest::prelude::any::<u8>()), 0..6),
         after in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
     ) {
-        let format = Format::ALL[which];
+        let format = WireProtocol::ALL[which];
         for (_, answer) in answers() {
             let mut bytes = format.reply(&answer).bytes();
             let length = bytes.len();
@@ -162,8 +162,8 @@ proptest::proptest! {
 /// Slow tokens: bytes arrive one at a time, and events are sent before the response is complete.
 #[tokio::test]
 async fn slow_answers_are_heard_as_they_come() {
-    for format in Format::ALL {
-        let reply = format.reply(&Answer::text(&["one ", "two ", "three"])).in_pieces_of(1);
+    for format in WireProtocol::ALL {
+        let reply = format.reply(&ModelAnswer::text(&["one ", "two ", "three"])).in_pieces_of(1);
         let (events, result) = answered(format, reply).await;
         let heard: Vec<&str> = events
             .iter()
@@ -178,9 +178,9 @@ async fn slow_answers_are_heard_as_they_come() {
 
 #[tokio::test]
 async fn what_is_heard_of_a_call() {
-    let answer = Answer::text(&["Now."]).call("id_1", "Read", json!({"path": "a"}));
+    let answer = ModelAnswer::text(&["Now."]).call("id_1", "Read", json!({"path": "a"}));
     let mut heard = String::new();
-    for format in [Format::OpenAi, Format::Anthropic, Format::Gemini] {
+    for format in [WireProtocol::OpenAi, WireProtocol::Anthropic, WireProtocol::Gemini] {
         let (events, _) = answered(format, format.reply(&answer)).await;
         heard += &format!("{format:?}\n");
         for event in events {
@@ -218,10 +218,12 @@ async fn what_is_heard_of_a_call() {
 /// The future is dropped in the middle of a response: its listener is dropped with it.
 #[tokio::test]
 async fn an_abandoned_request_ends() {
-    let reply =
-        Format::OpenAi.reply(&Answer::text(&["x"])).cut_after(150).ending(rawko_testkit::Ending::Silent);
+    let reply = WireProtocol::OpenAi
+        .reply(&ModelAnswer::text(&["x"]))
+        .cut_after(150)
+        .ending(rawko_testkit::ReplyEnding::Silent);
     let server = rawko_testkit::ProviderServer::replying([reply]).await.unwrap();
-    let provider = provider(Format::OpenAi, &server.url());
+    let provider = provider(WireProtocol::OpenAi, &server.url());
     let (told, mut hears) = tokio::sync::mpsc::unbounded_channel();
     let asking = tokio::spawn(async move {
         let mut listener = move |event| told.send(event).unwrap();
@@ -237,7 +239,7 @@ async fn an_abandoned_request_ends() {
 
 async fn provider_complete(
     provider: &rawko_model::provider::HttpProvider,
-    listener: rawko_model::provider::Listener<'_>,
+    listener: rawko_model::provider::StreamListener<'_>,
 ) {
     use rawko_model::provider::Provider;
     provider.complete(request(), listener).await.unwrap_err();
@@ -246,8 +248,10 @@ async fn provider_complete(
 #[tokio::test]
 async fn a_known_model_has_a_cost() {
     let server =
-        rawko_testkit::ProviderServer::new(|_| Format::OpenAi.reply(&Answer::text(&["x"]))).await.unwrap();
-    let provider = provider(Format::OpenAi, &format!("{}/v1", server.url()));
+        rawko_testkit::ProviderServer::new(|_| WireProtocol::OpenAi.reply(&ModelAnswer::text(&["x"])))
+            .await
+            .unwrap();
+    let provider = provider(WireProtocol::OpenAi, &format!("{}/v1", server.url()));
     let mut costs = Vec::new();
     for model in ["gpt-4o", "gpt-4o-2024-08-06", "nobody-knows"] {
         let asked = rawko_model::provider::CompletionRequest { model: model.to_owned(), ..request() };

@@ -6,7 +6,7 @@ use rawko_core::Value;
 use rawko_model::provider::{
     Compaction, CompactionAttempt, CompactionLimits, NoProgress, answers_so_far, compact, messages_tokens,
 };
-use rawko_model::{Message, Part, Reasoning, Role, ToolResult, ToolUse};
+use rawko_model::{Message, MessagePart, Reasoning, Role, ToolResult, ToolUse};
 
 const LIMITS: CompactionLimits =
     CompactionLimits { tokens_max: 400, kept_tokens: 120, result_bytes_max: 400 };
@@ -16,8 +16,8 @@ fn call(id: &str, result: &str) -> [Message; 2] {
         ToolUse { id: id.to_owned(), name: "Read".to_owned(), input: Value::map([("path", Value::str(id))]) };
     let result = ToolResult { id: id.to_owned(), content: result.to_owned(), is_error: false };
     [
-        Message { role: Role::Assistant, parts: vec![Part::ToolUse(tool_use)] },
-        Message { role: Role::User, parts: vec![Part::ToolResult(result)] },
+        Message { role: Role::Assistant, parts: vec![MessagePart::ToolUse(tool_use)] },
+        Message { role: Role::User, parts: vec![MessagePart::ToolResult(result)] },
     ]
 }
 
@@ -30,12 +30,12 @@ fn conversation(results: &[usize]) -> Vec<Message> {
 }
 
 fn shown(messages: &[Message]) -> String {
-    let part = |part: &Part| match part {
-        Part::Text { text } => text.clone(),
-        Part::ToolUse(it) => format!("calls {}", it.id),
-        Part::ToolResult(it) => format!("result of {}, {} bytes", it.id, it.content.len()),
-        Part::Reasoning(reasoning) => format!("thinks {}", reasoning.text),
-        Part::Image { .. } | Part::ImageRef { .. } => "image".to_owned(),
+    let part = |part: &MessagePart| match part {
+        MessagePart::Text { text } => text.clone(),
+        MessagePart::ToolUse(it) => format!("calls {}", it.id),
+        MessagePart::ToolResult(it) => format!("result of {}, {} bytes", it.id, it.content.len()),
+        MessagePart::Reasoning(reasoning) => format!("thinks {}", reasoning.text),
+        MessagePart::Image { .. } | MessagePart::ImageRef { .. } => "image".to_owned(),
     };
     let line = |message: &Message| {
         format!("{:?}: {}\n", message.role, message.parts.iter().map(part).collect::<Vec<_>>().join(" + "))
@@ -149,19 +149,19 @@ fn results_keep_their_beginning_and_end() {
     let Compaction::Shorten(shorter) = compact(&messages, 0, LIMITS, CompactionAttempt::Nothing) else {
         panic!()
     };
-    let Some(Part::ToolResult(result)) = shorter[2].parts.first() else { panic!() };
+    let Some(MessagePart::ToolResult(result)) = shorter[2].parts.first() else { panic!() };
     assert!(result.content.starts_with("first line") && result.content.ends_with("last line"));
     assert!(result.content.contains("bytes left out"), "{}", result.content);
 }
 
-fn thought(text: &str) -> Part {
+fn thought(text: &str) -> MessagePart {
     let signature = Some("s".repeat(40));
-    Part::Reasoning(Reasoning { text: text.to_owned(), signature, ..Reasoning::default() })
+    MessagePart::Reasoning(Reasoning { text: text.to_owned(), signature, ..Reasoning::default() })
 }
 
 fn thoughts(messages: &[Message]) -> Vec<&Reasoning> {
-    fn of(part: &Part) -> Option<&Reasoning> {
-        if let Part::Reasoning(it) = part { Some(it) } else { None }
+    fn of(part: &MessagePart) -> Option<&Reasoning> {
+        if let MessagePart::Reasoning(it) = part { Some(it) } else { None }
     }
     messages.iter().flat_map(|message| message.parts.iter().filter_map(of)).collect()
 }
@@ -193,7 +193,7 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
         let mut messages = vec![Message::text(Role::User, "t".repeat(task))];
         for (number, (calls, bytes, has_remark)) in turns.into_iter().enumerate() {
             let (mut uses, mut results) =
-                (vec![Part::Text { text: "I look. ".repeat(bytes / 200) }], Vec::new());
+                (vec![MessagePart::Text { text: "I look. ".repeat(bytes / 200) }], Vec::new());
             if calls % 2 == 1 {
                 uses.insert(0, thought(&"hm ".repeat(bytes / 9)));
             }
@@ -204,7 +204,7 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
             }
             messages.push(Message { role: Role::Assistant, parts: uses });
             if has_remark || results.is_empty() {
-                results.push(Part::Text { text: "Go on.".to_owned() });
+                results.push(MessagePart::Text { text: "Go on.".to_owned() });
             }
             messages.push(Message { role: Role::User, parts: results });
         }
@@ -216,7 +216,9 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
 fn is_paired(messages: &[Message]) -> bool {
     let ids = |message: &Message| -> Vec<String> { message.tool_uses().map(|it| it.id.clone()).collect() };
     let results = |message: &Message| -> Vec<String> {
-        let of = |part: &Part| if let Part::ToolResult(it) = part { Some(it.id.clone()) } else { None };
+        let of = |part: &MessagePart| {
+            if let MessagePart::ToolResult(it) = part { Some(it.id.clone()) } else { None }
+        };
         message.parts.iter().filter_map(of).collect()
     };
     let first = messages.first().is_none_or(|message| results(message).is_empty());

@@ -4,121 +4,128 @@ use std::time::Duration;
 
 use expect_test::expect;
 use rawko_model::provider::{ErrorCode, ProviderError};
-use rawko_testkit::{Ending, Format, ProviderServer, Reply};
+use rawko_testkit::{ModelReply, ProviderServer, ReplyEnding, WireProtocol};
 use serde_json::{Value, json};
 
 use crate::support::{KEY, answered, ask, provider, request, shown, table};
 
-async fn failed(format: Format, reply: Reply) -> String {
+async fn failed(format: WireProtocol, reply: ModelReply) -> String {
     shown(&answered(format, reply).await.1)
 }
 
 #[tokio::test]
 async fn failures_by_status_and_body() {
     let gemini = |status: u16, kind: &str, message: &str, details: Value| {
-        Reply::json(
+        ModelReply::json(
             status,
             &json!({"error": {"code": status, "message": message, "status": kind, "details": details}}),
         )
     };
-    let cases: Vec<(&str, Format, Reply)> = vec![
+    let cases: Vec<(&str, WireProtocol, ModelReply)> = vec![
         (
             "OpenAI: wrong key",
-            Format::OpenAi,
-            Format::OpenAi.failure(401, "invalid_request_error", "Incorrect API key provided"),
+            WireProtocol::OpenAi,
+            WireProtocol::OpenAi.failure(401, "invalid_request_error", "Incorrect API key provided"),
         ),
         (
             "OpenAI: too many requests",
-            Format::OpenAi,
-            Format::OpenAi.failure(429, "requests", "Rate limit reached").header("retry-after", "2"),
+            WireProtocol::OpenAi,
+            WireProtocol::OpenAi.failure(429, "requests", "Rate limit reached").header("retry-after", "2"),
         ),
         (
             "OpenAI: too many tokens a minute",
-            Format::OpenAi,
-            Format::OpenAi
+            WireProtocol::OpenAi,
+            WireProtocol::OpenAi
                 .failure(429, "tokens", "Request too large for gpt-4o on tokens per min")
                 .header("retry-after-ms", "350"),
         ),
         (
             "OpenAI: nothing is paid for",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 429,
                 &json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}}),
             ),
         ),
         (
             "OpenAI: too long",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 400,
                 &json!({"error": {"message": "This model's maximum context length is 128000 tokens.", "type": "invalid_request_error", "code": "context_length_exceeded"}}),
             ),
         ),
         (
             "OpenAI: wrong request",
-            Format::OpenAi,
-            Format::OpenAi.failure(400, "invalid_request_error", "Invalid schema for function"),
+            WireProtocol::OpenAi,
+            WireProtocol::OpenAi.failure(400, "invalid_request_error", "Invalid schema for function"),
         ),
         (
             "OpenAI: no such model",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 404,
                 &json!({"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}),
             ),
         ),
         (
             "OpenAI: its own trouble",
-            Format::OpenAi,
-            Format::OpenAi.failure(500, "server_error", "The server had an error"),
+            WireProtocol::OpenAi,
+            WireProtocol::OpenAi.failure(500, "server_error", "The server had an error"),
         ),
         (
             "llama.cpp: too long",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 400,
                 &json!({"error": {"code": 400, "message": "the request exceeds the available context size, try increasing it", "type": "exceed_context_size_error"}}),
             ),
         ),
         (
             "vLLM: too long",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 400,
                 &json!({"object": "error", "message": "This model's maximum context length is 4096 tokens.", "type": "BadRequestError", "code": 400}),
             ),
         ),
         (
             "Z.ai: too long",
-            Format::OpenAi,
-            Reply::json(400, &json!({"error": {"code": "1261", "message": "Prompt exceeds max length"}})),
+            WireProtocol::OpenAi,
+            ModelReply::json(
+                400,
+                &json!({"error": {"code": "1261", "message": "Prompt exceeds max length"}}),
+            ),
         ),
         (
             "Z.ai: nothing is paid for",
-            Format::OpenAi,
-            Reply::json(
+            WireProtocol::OpenAi,
+            ModelReply::json(
                 429,
                 &json!({"error": {"code": "1113", "message": "Insufficient balance or no resource package."}}),
             ),
         ),
-        ("FastAPI: detail", Format::OpenAi, Reply::json(422, &json!({"detail": "field required"}))),
+        (
+            "FastAPI: detail",
+            WireProtocol::OpenAi,
+            ModelReply::json(422, &json!({"detail": "field required"})),
+        ),
         (
             "Anthropic: wrong key",
-            Format::Anthropic,
-            Format::Anthropic.failure(401, "authentication_error", "invalid x-api-key"),
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(401, "authentication_error", "invalid x-api-key"),
         ),
         (
             "Anthropic: too many requests",
-            Format::Anthropic,
-            Format::Anthropic
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic
                 .failure(429, "rate_limit_error", "This request would exceed your rate limit")
                 .header("retry-after", "17"),
         ),
         (
             "Anthropic: too long",
-            Format::Anthropic,
-            Format::Anthropic.failure(
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(
                 400,
                 "invalid_request_error",
                 "prompt is too long: 213423 tokens > 200000 maximum",
@@ -126,13 +133,13 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Anthropic: too large",
-            Format::Anthropic,
-            Format::Anthropic.failure(413, "request_too_large", "Request exceeds the maximum size"),
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(413, "request_too_large", "Request exceeds the maximum size"),
         ),
         (
             "Anthropic: too much wanted",
-            Format::Anthropic,
-            Format::Anthropic.failure(
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(
                 400,
                 "invalid_request_error",
                 "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000",
@@ -140,8 +147,8 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Anthropic: no credit",
-            Format::Anthropic,
-            Format::Anthropic.failure(
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(
                 400,
                 "invalid_request_error",
                 "Your credit balance is too low to access the Anthropic API.",
@@ -149,24 +156,24 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Anthropic: overloaded",
-            Format::Anthropic,
-            Format::Anthropic.failure(529, "overloaded_error", "Overloaded").header("retry-after", "1"),
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(529, "overloaded_error", "Overloaded").header("retry-after", "1"),
         ),
         (
             "Anthropic: OpenAI's words",
-            Format::Anthropic,
-            Format::OpenAi
+            WireProtocol::Anthropic,
+            WireProtocol::OpenAi
                 .failure(429, "rate_limit_error", "Rate limit reached")
                 .header("retry-after", "0.5"),
         ),
         (
             "Anthropic: forbidden",
-            Format::Anthropic,
-            Format::Anthropic.failure(403, "permission_error", "Your key cannot use this"),
+            WireProtocol::Anthropic,
+            WireProtocol::Anthropic.failure(403, "permission_error", "Your key cannot use this"),
         ),
         (
             "Gemini: wrong key",
-            Format::Gemini,
+            WireProtocol::Gemini,
             gemini(
                 400,
                 "INVALID_ARGUMENT",
@@ -176,7 +183,7 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Gemini: too many requests",
-            Format::Gemini,
+            WireProtocol::Gemini,
             gemini(
                 429,
                 "RESOURCE_EXHAUSTED",
@@ -186,7 +193,7 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Gemini: too long",
-            Format::Gemini,
+            WireProtocol::Gemini,
             gemini(
                 400,
                 "INVALID_ARGUMENT",
@@ -196,26 +203,37 @@ async fn failures_by_status_and_body() {
         ),
         (
             "Gemini: a list",
-            Format::Gemini,
-            Reply::json(
+            WireProtocol::Gemini,
+            ModelReply::json(
                 503,
                 &json!([{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}]),
             ),
         ),
-        ("Ollama: no such model", Format::Ollama, Format::Ollama.failure(404, "", "model 'x' not found")),
+        (
+            "Ollama: no such model",
+            WireProtocol::Ollama,
+            WireProtocol::Ollama.failure(404, "", "model 'x' not found"),
+        ),
         (
             "Ollama: no tools",
-            Format::Ollama,
-            Format::Ollama.failure(400, "", "registry.ollama.ai/library/x does not support tools"),
+            WireProtocol::Ollama,
+            WireProtocol::Ollama.failure(400, "", "registry.ollama.ai/library/x does not support tools"),
         ),
         (
             "a proxy's page",
-            Format::OpenAi,
-            Reply::text(502, "<html><head><title>502 Bad Gateway</title></head>\n<body>nginx</body></html>"),
+            WireProtocol::OpenAi,
+            ModelReply::text(
+                502,
+                "<html><head><title>502 Bad Gateway</title></head>\n<body>nginx</body></html>",
+            ),
         ),
-        ("a gateway that waited", Format::OpenAi, Reply::text(504, "")),
-        ("elsewhere", Format::OpenAi, Reply::text(302, "").header("location", "https://example.test/")),
-        ("a success without content", Format::OpenAi, Reply::text(204, "")),
+        ("a gateway that waited", WireProtocol::OpenAi, ModelReply::text(504, "")),
+        (
+            "elsewhere",
+            WireProtocol::OpenAi,
+            ModelReply::text(302, "").header("location", "https://example.test/"),
+        ),
+        ("a success without content", WireProtocol::OpenAi, ModelReply::text(204, "")),
     ];
     let mut rows = Vec::new();
     for (name, format, reply) in cases {
@@ -303,14 +321,14 @@ fn a_model_that_does_not_exist_is_not_waited_for() {
 #[tokio::test]
 async fn the_key_is_never_shown() {
     let said = format!("wrong key {KEY} in `Bearer {KEY}`");
-    for format in Format::ALL {
+    for format in WireProtocol::ALL {
         for reply in [
             format.failure(401, "authentication_error", &said),
-            Reply::text(500, &said),
-            Reply::text(200, &said),
-            Reply::events([format!("data: {}\n\n", json!({ "error": said }))]),
+            ModelReply::text(500, &said),
+            ModelReply::text(200, &said),
+            ModelReply::events([format!("data: {}\n\n", json!({ "error": said }))]),
             // Truncating a long message must not leave half of the key.
-            Reply::text(500, &format!("{}{KEY}", "x".repeat(490))),
+            ModelReply::text(500, &format!("{}{KEY}", "x".repeat(490))),
         ] {
             let (_, result) = answered(format, reply).await;
             let error = result.unwrap_err();
@@ -333,26 +351,27 @@ async fn nobody_there_and_nobody_speaking() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().to_string()
     };
-    let (_, refused) = ask(&provider(Format::OpenAi, &format!("http://{address}")), request()).await;
+    let (_, refused) = ask(&provider(WireProtocol::OpenAi, &format!("http://{address}")), request()).await;
     let mut rows = vec![("nothing listens".to_owned(), shown(&refused).replace(&address, "SERVER"))];
     for (name, reply) in [
-        ("silence after the head", Reply::events([] as [&str; 0]).ending(Ending::Silent)),
+        ("silence after the head", ModelReply::events([] as [&str; 0]).ending(ReplyEnding::Silent)),
         (
             "silence in the middle",
-            Reply::events([rawko_testkit::openai::delta(json!({"content": "Hi"}))]).ending(Ending::Silent),
+            ModelReply::events([rawko_testkit::openai::delta(json!({"content": "Hi"}))])
+                .ending(ReplyEnding::Silent),
         ),
         (
             "silence after the reason",
-            Reply::events([
+            ModelReply::events([
                 rawko_testkit::openai::delta(json!({"content": "Hi"})),
                 rawko_testkit::openai::finish("stop"),
             ])
-            .ending(Ending::Silent),
+            .ending(ReplyEnding::Silent),
         ),
-        ("hung up after the head", Reply::events([] as [&str; 0]).ending(Ending::Cut)),
+        ("hung up after the head", ModelReply::events([] as [&str; 0]).ending(ReplyEnding::Cut)),
     ] {
         let server = ProviderServer::replying([reply]).await.unwrap();
-        let mut provider = provider(Format::OpenAi, &server.url());
+        let mut provider = provider(WireProtocol::OpenAi, &server.url());
         if name.starts_with("silence") {
             provider.idle_timeout = Duration::from_secs(1);
         }
@@ -377,8 +396,8 @@ async fn nobody_there_and_nobody_speaking() {
 #[tokio::test]
 async fn an_answer_without_end_is_refused() {
     let line = "x".repeat(1024 * 1024);
-    let reply = Reply::events((0..10).map(|_| line.clone()));
-    let (_, result) = answered(Format::OpenAi, reply).await;
+    let reply = ModelReply::events((0..10).map(|_| line.clone()));
+    let (_, result) = answered(WireProtocol::OpenAi, reply).await;
     assert_eq!(
         shown(&result),
         "unknown: test: the provider's response cannot be parsed: it is too large for a model response"
@@ -388,8 +407,9 @@ async fn an_answer_without_end_is_refused() {
 /// The same over a real connection that breaks.
 #[tokio::test]
 async fn a_cut_anywhere_is_noticed() {
-    let answer = rawko_testkit::Answer::text(&["Hello", " there"]).call("id_1", "Read", json!({"path": "a"}));
-    for format in Format::ALL {
+    let answer =
+        rawko_testkit::ModelAnswer::text(&["Hello", " there"]).call("id_1", "Read", json!({"path": "a"}));
+    for format in WireProtocol::ALL {
         let whole = format.reply(&answer);
         let length = whole.bytes().len();
         let complete = shown_message(&answered(format, whole.clone()).await.1.unwrap());

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use expect_test::expect;
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 use rawko_host::{Environment, Settings};
 use rawko_model::provider::{CompletionRequest, ProviderError, Providers};
-use rawko_testkit::{Answer, Format, ProviderServer};
+use rawko_testkit::{ModelAnswer, ProviderServer, WireProtocol};
 
 use crate::support::{ask, request, shown};
 
 fn settings(text: &str, variables: &[(&str, &str)]) -> Settings {
     let environment: Environment = variables.iter().copied().collect();
-    Settings::of_source(&Source::new("config.yaml", text), &environment).0
+    Settings::of_source(&SourceFile::new("config.yaml", text), &environment).0
 }
 
 fn providers(text: &str, variables: &[(&str, &str)]) -> Providers {
@@ -102,12 +102,12 @@ fn models_are_found_by_name() {
 async fn keys_and_addresses() {
     let server = ProviderServer::new(|asked| {
         let format = match asked.path.as_str() {
-            path if path.contains("chat/completions") => Format::OpenAi,
-            path if path.contains("messages") => Format::Anthropic,
-            path if path.contains("Content") => Format::Gemini,
-            _ => Format::Ollama,
+            path if path.contains("chat/completions") => WireProtocol::OpenAi,
+            path if path.contains("messages") => WireProtocol::Anthropic,
+            path if path.contains("Content") => WireProtocol::Gemini,
+            _ => WireProtocol::Ollama,
         };
-        format.reply(&Answer::text(&["x"]))
+        format.reply(&ModelAnswer::text(&["x"]))
     })
     .await
     .unwrap();
@@ -157,7 +157,8 @@ async fn keys_and_addresses() {
 /// The project's file overrides the user's, key by key.
 #[tokio::test]
 async fn the_project_goes_over_the_user() {
-    let server = ProviderServer::new(|_| Format::OpenAi.reply(&Answer::text(&["x"]))).await.unwrap();
+    let server =
+        ProviderServer::new(|_| WireProtocol::OpenAi.reply(&ModelAnswer::text(&["x"]))).await.unwrap();
     let (root, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let write = |folder: &Path, text: &str| {
         std::fs::create_dir_all(folder).unwrap();
@@ -192,7 +193,7 @@ async fn the_project_goes_over_the_user() {
 #[tokio::test]
 async fn filled_headers_are_not_shown() {
     let server = ProviderServer::new(|asked| {
-        Format::OpenAi.failure(401, "", &format!("what is {}?", asked.headers["x-token"]))
+        WireProtocol::OpenAi.failure(401, "", &format!("what is {}?", asked.headers["x-token"]))
     })
     .await
     .unwrap();

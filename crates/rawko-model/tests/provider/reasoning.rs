@@ -7,8 +7,8 @@ use rawko_model::provider::{
     CompletionRequest, Dialect, EffortLevel, HttpProvider, OpenAiTraits, ReasoningEffort, ReasoningReturn,
     SchemaSupport,
 };
-use rawko_model::{Message, Part, Role, ToolResult};
-use rawko_testkit::{Format, ProviderServer, Reply, anthropic, gemini, ollama, openai, responses};
+use rawko_model::{Message, MessagePart, Role, ToolResult};
+use rawko_testkit::{ModelReply, ProviderServer, WireProtocol, anthropic, gemini, ollama, openai, responses};
 use serde_json::json;
 
 use crate::support::{ask, dialect, shown};
@@ -18,19 +18,19 @@ struct Service {
     name: &'static str,
     dialect: Dialect,
     model: &'static str,
-    reply: Reply,
+    reply: ModelReply,
 }
 
 fn compatible(reasoning: ReasoningReturn) -> Dialect {
     Dialect::OpenAi(OpenAiTraits { schema: SchemaSupport::JsonObject, is_original: false, reasoning })
 }
 
-fn chat(field: &str) -> Reply {
+fn chat(field: &str) -> ModelReply {
     let call = json!({"index": 0, "id": "c1", "type": "function",
         "function": {"name": "Read", "arguments": "{\"path\":\"a\"}"}});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 90, "completion_tokens": 40,
         "prompt_cache_hit_tokens": 64, "completion_tokens_details": {"reasoning_tokens": 30}}});
-    Reply::events([
+    ModelReply::events([
         openai::delta(json!({"role": "assistant", "content": null, field: "I should"})),
         openai::delta(json!({field: " look."})),
         openai::delta(json!({"tool_calls": [call]})),
@@ -40,10 +40,10 @@ fn chat(field: &str) -> Reply {
     ])
 }
 
-fn claude() -> Reply {
+fn claude() -> ModelReply {
     let start = json!({"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 10,
         "cache_read_input_tokens": 60, "cache_creation_input_tokens": 20, "output_tokens": 1}}});
-    Reply::events([
+    ModelReply::events([
         anthropic::event(&start),
         anthropic::block_start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
         anthropic::block_delta(0, json!({"type": "thinking_delta", "thinking": "I should"})),
@@ -60,25 +60,25 @@ fn claude() -> Reply {
     ])
 }
 
-fn thoughts_of_gemini() -> Reply {
+fn thoughts_of_gemini() -> ModelReply {
     let call = json!({"functionCall": {"name": "Read", "args": {"path": "a"}}, "thoughtSignature": "SIG1"});
     let second = json!({"functionCall": {"name": "Glob", "args": {"pattern": "*"}}});
     let end = json!({"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 90,
         "cachedContentTokenCount": 64, "candidatesTokenCount": 10, "thoughtsTokenCount": 30}});
-    Reply::events([
+    ModelReply::events([
         gemini::parts(json!([{"text": "I should look.", "thought": true}])),
         gemini::parts(json!([call, second])),
         gemini::event(&end),
     ])
 }
 
-fn items_of_responses() -> Reply {
+fn items_of_responses() -> ModelReply {
     let item = |content: Option<&str>| json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": content});
     let call =
         json!({"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "Read", "arguments": ""});
     let usage = json!({"input_tokens": 90, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 40,
         "output_tokens_details": {"reasoning_tokens": 30}});
-    Reply::events([
+    ModelReply::events([
         responses::added(0, item(None)),
         responses::delta("reasoning_summary_text", 0, "I should"),
         responses::delta("reasoning_summary_text", 0, " look."),
@@ -90,9 +90,9 @@ fn items_of_responses() -> Reply {
     ])
 }
 
-fn lines_of_ollama() -> Reply {
+fn lines_of_ollama() -> ModelReply {
     let call = json!({"function": {"name": "Read", "arguments": {"path": "a"}}});
-    Reply::lines([
+    ModelReply::lines([
         ollama::line(json!({"role": "assistant", "content": "", "thinking": "I should"})),
         ollama::line(json!({"role": "assistant", "content": "", "thinking": " look."})),
         ollama::line(json!({"role": "assistant", "content": "", "tool_calls": [call]})),
@@ -103,20 +103,20 @@ fn lines_of_ollama() -> Reply {
 fn services() -> Vec<Service> {
     let with_tools = compatible(ReasoningReturn::WithTools);
     let service = |name, dialect, model, reply| Service { name, dialect, model, reply };
-    let anthropic = dialect(Format::Anthropic);
+    let anthropic = dialect(WireProtocol::Anthropic);
     vec![
         service("Anthropic, adaptive", anthropic, "claude-opus-4-7", claude()),
         service("Anthropic, budget", anthropic, "claude-sonnet-4-5", claude()),
         service("Anthropic, without thinking", anthropic, "claude-3-5-haiku-latest", claude()),
-        service("OpenAI responses", dialect(Format::Responses), "gpt-5.2", items_of_responses()),
+        service("OpenAI responses", dialect(WireProtocol::Responses), "gpt-5.2", items_of_responses()),
         service("DeepSeek", with_tools, "deepseek-v4-pro", chat("reasoning_content")),
         service("vLLM", with_tools, "qwen3", chat("reasoning")),
         service("never sent back", compatible(ReasoningReturn::Never), "x", chat("reasoning_content")),
         service("always sent back", compatible(ReasoningReturn::Always), "x", chat("reasoning_content")),
-        service("Gemini 3", dialect(Format::Gemini), "gemini-3-pro", thoughts_of_gemini()),
-        service("Gemini 2.5", dialect(Format::Gemini), "gemini-2.5-flash", thoughts_of_gemini()),
-        service("Ollama", dialect(Format::Ollama), "qwen3", lines_of_ollama()),
-        service("Ollama, levels", dialect(Format::Ollama), "gpt-oss:20b", lines_of_ollama()),
+        service("Gemini 3", dialect(WireProtocol::Gemini), "gemini-3-pro", thoughts_of_gemini()),
+        service("Gemini 2.5", dialect(WireProtocol::Gemini), "gemini-2.5-flash", thoughts_of_gemini()),
+        service("Ollama", dialect(WireProtocol::Ollama), "qwen3", lines_of_ollama()),
+        service("Ollama, levels", dialect(WireProtocol::Ollama), "gpt-oss:20b", lines_of_ollama()),
     ]
 }
 
@@ -132,7 +132,7 @@ fn asking(model: &str, messages: Vec<Message>) -> CompletionRequest {
 /// Returns the results of all calls of a message.
 fn results(message: &Message) -> Message {
     let result = |id: &str| ToolResult { id: id.to_owned(), content: "found".to_owned(), is_error: false };
-    let parts = message.tool_uses().map(|call| Part::ToolResult(result(&call.id))).collect();
+    let parts = message.tool_uses().map(|call| MessagePart::ToolResult(result(&call.id))).collect();
     Message { role: Role::User, parts }
 }
 
@@ -277,7 +277,7 @@ async fn of_another_model_is_left_out() {
                 .parts
                 .iter()
                 .filter_map(|part| match part {
-                    Part::Reasoning(reasoning) => Some(reasoning.origin.as_str()),
+                    MessagePart::Reasoning(reasoning) => Some(reasoning.origin.as_str()),
                     _ => None,
                 })
                 .collect();
@@ -290,7 +290,7 @@ async fn of_another_model_is_left_out() {
 /// Reasoning is no answer: a structured response is not looked for in it.
 #[tokio::test]
 async fn is_never_the_answer() {
-    let reply = Reply::events([
+    let reply = ModelReply::events([
         openai::delta(json!({"reasoning_content": "{\"verdict\": \"no\"}"})),
         openai::delta(json!({"content": "{\"verdict\": \"yes\"}"})),
         openai::finish("stop"),

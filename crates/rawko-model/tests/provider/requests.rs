@@ -5,8 +5,8 @@ use rawko_core::Value;
 use rawko_model::provider::{
     CompletionRequest, Dialect, OpenAiTraits, OutputSchema, ReasoningReturn, SchemaSupport,
 };
-use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use rawko_testkit::{Answer, Format, ProviderServer};
+use rawko_model::{Message, MessagePart, Role, ToolResult, ToolSpec, ToolUse};
+use rawko_testkit::{ModelAnswer, ProviderServer, WireProtocol};
 use serde_json::json;
 
 use crate::support::{KEY, ask, dialect, provider, request};
@@ -15,18 +15,18 @@ fn value(json: serde_json::Value) -> Value {
     Value::from_json(json)
 }
 
-fn result(id: &str, content: &str, is_error: bool) -> Part {
-    Part::ToolResult(ToolResult { id: id.to_owned(), content: content.to_owned(), is_error })
+fn result(id: &str, content: &str, is_error: bool) -> MessagePart {
+    MessagePart::ToolResult(ToolResult { id: id.to_owned(), content: content.to_owned(), is_error })
 }
 
-fn call(id: &str, name: &str, input: serde_json::Value) -> Part {
-    Part::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input: value(input) })
+fn call(id: &str, name: &str, input: serde_json::Value) -> MessagePart {
+    MessagePart::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input: value(input) })
 }
 
 /// An image, two calls, their results with a remark beside them, and a response.
 fn everything() -> CompletionRequest {
-    let text = |text: &str| Part::Text { text: text.to_owned() };
-    let image = Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() };
+    let text = |text: &str| MessagePart::Text { text: text.to_owned() };
+    let image = MessagePart::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() };
     let message = |role, parts| Message { role, parts };
     CompletionRequest {
         model: "test-model".to_owned(),
@@ -79,7 +79,7 @@ fn check(dialect: Dialect, request: &CompletionRequest, expected: Expect) {
 #[test]
 fn openai() {
     check(
-        dialect(Format::OpenAi),
+        dialect(WireProtocol::OpenAi),
         &everything(),
         expect![[r#"
         model: "test-model"
@@ -105,7 +105,7 @@ fn openai() {
 #[test]
 fn anthropic() {
     check(
-        dialect(Format::Anthropic),
+        dialect(WireProtocol::Anthropic),
         &everything(),
         expect![[r#"
             model: "test-model"
@@ -127,7 +127,7 @@ fn anthropic() {
 #[test]
 fn gemini() {
     check(
-        dialect(Format::Gemini),
+        dialect(WireProtocol::Gemini),
         &everything(),
         expect![[r#"
         systemInstruction: {"parts":[{"text":"Be brief."}]}
@@ -145,7 +145,7 @@ fn gemini() {
 #[test]
 fn responses() {
     check(
-        dialect(Format::Responses),
+        dialect(WireProtocol::Responses),
         &everything(),
         expect![[r#"
         model: "test-model"
@@ -173,7 +173,7 @@ fn responses() {
 #[test]
 fn ollama() {
     check(
-        dialect(Format::Ollama),
+        dialect(WireProtocol::Ollama),
         &everything(),
         expect![[r#"
         model: "test-model"
@@ -206,13 +206,13 @@ fn schemas_of_answers() {
         })
     };
     let dialects = [
-        ("OpenAI", dialect(Format::OpenAi)),
+        ("OpenAI", dialect(WireProtocol::OpenAi)),
         ("OpenAI, JSON only", with(SchemaSupport::JsonObject)),
         ("OpenAI, in words", with(SchemaSupport::Prompt)),
-        ("Anthropic", dialect(Format::Anthropic)),
-        ("Gemini", dialect(Format::Gemini)),
-        ("Ollama", dialect(Format::Ollama)),
-        ("Responses", dialect(Format::Responses)),
+        ("Anthropic", dialect(WireProtocol::Anthropic)),
+        ("Gemini", dialect(WireProtocol::Gemini)),
+        ("Ollama", dialect(WireProtocol::Ollama)),
+        ("Responses", dialect(WireProtocol::Responses)),
     ];
     let mut shown = String::new();
     for (name, dialect) in dialects {
@@ -275,7 +275,7 @@ fn strict_schemas() {
     ];
     for (name, schema, expected) in table {
         let schema = Some(OutputSchema { name: "x".to_owned(), schema: value(schema) });
-        let body = dialect(Format::OpenAi).body(&CompletionRequest { schema, ..request() }, None);
+        let body = dialect(WireProtocol::OpenAi).body(&CompletionRequest { schema, ..request() }, None);
         assert_eq!(body.pointer("/response_format/json_schema/strict"), Some(&json!(expected)), "{name}");
     }
 }
@@ -284,15 +284,15 @@ fn strict_schemas() {
 async fn addresses_and_headers() {
     let mut shown = String::new();
     for (format, base) in [
-        (Format::OpenAi, "/v1"),
-        (Format::Anthropic, ""),
-        (Format::Anthropic, "/v1/"),
-        (Format::Gemini, ""),
-        (Format::Gemini, "/v1beta"),
-        (Format::Ollama, "/"),
-        (Format::Responses, "/v1"),
+        (WireProtocol::OpenAi, "/v1"),
+        (WireProtocol::Anthropic, ""),
+        (WireProtocol::Anthropic, "/v1/"),
+        (WireProtocol::Gemini, ""),
+        (WireProtocol::Gemini, "/v1beta"),
+        (WireProtocol::Ollama, "/"),
+        (WireProtocol::Responses, "/v1"),
     ] {
-        let server = ProviderServer::replying([format.reply(&Answer::text(&["x"]))]).await.unwrap();
+        let server = ProviderServer::replying([format.reply(&ModelAnswer::text(&["x"]))]).await.unwrap();
         let asked = CompletionRequest { idempotency: "i-1".to_owned(), ..request() };
         ask(&provider(format, &format!("{}{base}", server.url())), asked).await.1.unwrap();
         let asked = server.asked().remove(0);
@@ -345,7 +345,7 @@ async fn addresses_and_headers() {
 async fn names_of_models_that_are_none() {
     for model in ["", "../../admin", "a?key=1", "a#b"] {
         let asked = CompletionRequest { model: model.to_owned(), ..request() };
-        let (_, result) = ask(&provider(Format::Gemini, "http://127.0.0.1:9"), asked).await;
+        let (_, result) = ask(&provider(WireProtocol::Gemini, "http://127.0.0.1:9"), asked).await;
         assert_eq!(result.unwrap_err().message, format!("test: `{model}` is not a valid model name"));
     }
 }

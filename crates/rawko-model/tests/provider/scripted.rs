@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use rawko_model::provider::{CompletionRequest, Scripted};
-use rawko_model::{Message, Part, Role, ToolResult};
+use rawko_model::{Message, MessagePart, Role, ToolResult};
 
 use crate::support::{ask, shown};
 
@@ -26,7 +26,7 @@ fn of(agent: &str, occasion: &str, answers: usize) -> CompletionRequest {
     for _ in 0..answers {
         messages.push(Message::text(Role::Assistant, "said before"));
         let result = ToolResult { id: "call_1".to_owned(), content: "found it".to_owned(), is_error: false };
-        messages.push(Message { role: Role::User, parts: vec![Part::ToolResult(result)] });
+        messages.push(Message { role: Role::User, parts: vec![MessagePart::ToolResult(result)] });
     }
     let (agent, occasion) = (agent.to_owned(), occasion.to_owned());
     CompletionRequest { agent, occasion, messages, ..CompletionRequest::default() }

@@ -5,7 +5,7 @@ use rawko_core::Value;
 use rawko_model::provider::{
     CompletionRequest, OutputSchema, Repair, Scripted, StructuredError, complete_structured,
 };
-use rawko_testkit::{Answer, Format, ProviderServer, Reason};
+use rawko_testkit::{ModelAnswer, ProviderServer, Reason, WireProtocol};
 use serde_json::json;
 
 use crate::support::{ask, provider, request, shown};
@@ -22,8 +22,9 @@ fn asked() -> CompletionRequest {
 
 #[tokio::test]
 async fn every_service_gives_data() {
-    for format in [Format::OpenAi, Format::Gemini, Format::Ollama, Format::Responses] {
-        let reply = format.reply(&Answer::text(&["{\"deci", "sion\": \"go\"}"]));
+    for format in [WireProtocol::OpenAi, WireProtocol::Gemini, WireProtocol::Ollama, WireProtocol::Responses]
+    {
+        let reply = format.reply(&ModelAnswer::text(&["{\"deci", "sion\": \"go\"}"]));
         let server = ProviderServer::replying([reply]).await.unwrap();
         let (_, result) = ask(&provider(format, &server.url()), asked()).await;
         let expected =
@@ -35,16 +36,16 @@ async fn every_service_gives_data() {
 /// Anthropic responds through a tool, which stays hidden.
 #[tokio::test]
 async fn the_tool_of_an_answer_is_not_seen() {
-    let with_answer = |answer: Answer| answer.call("t1", "rawko_answer", json!({"decision": "go"}));
+    let with_answer = |answer: ModelAnswer| answer.call("t1", "rawko_answer", json!({"decision": "go"}));
     let table = [
-        with_answer(Answer::text(&[])),
-        with_answer(Answer::text(&["I think {so}:"])),
-        with_answer(Answer::text(&[]).call("t0", "Read", json!({"path": "x"}))),
+        with_answer(ModelAnswer::text(&[])),
+        with_answer(ModelAnswer::text(&["I think {so}:"])),
+        with_answer(ModelAnswer::text(&[]).call("t0", "Read", json!({"path": "x"}))),
     ];
     let mut lines = String::new();
     for answer in table {
-        let server = ProviderServer::replying([Format::Anthropic.reply(&answer)]).await.unwrap();
-        let (events, result) = ask(&provider(Format::Anthropic, &server.url()), asked()).await;
+        let server = ProviderServer::replying([WireProtocol::Anthropic.reply(&answer)]).await.unwrap();
+        let (events, result) = ask(&provider(WireProtocol::Anthropic, &server.url()), asked()).await;
         lines += &format!("{}\n", shown(&result));
         assert!(!serde_json::to_string(&events).unwrap().contains("rawko_answer"));
     }
@@ -132,12 +133,12 @@ async fn answers_are_asked_for_again() {
 #[tokio::test]
 async fn what_the_model_is_told() {
     let server = ProviderServer::replying([
-        Format::OpenAi.reply(&Answer::text(&["{\"decision\": \"maybe\", \"more\": 1}"])),
-        Format::OpenAi.reply(&Answer::text(&["{\"decision\": \"stop\"}"])),
+        WireProtocol::OpenAi.reply(&ModelAnswer::text(&["{\"decision\": \"maybe\", \"more\": 1}"])),
+        WireProtocol::OpenAi.reply(&ModelAnswer::text(&["{\"decision\": \"stop\"}"])),
     ])
     .await
     .unwrap();
-    let provider = provider(Format::OpenAi, &server.url());
+    let provider = provider(WireProtocol::OpenAi, &server.url());
     let request = CompletionRequest { idempotency: "i1".to_owned(), ..asked() };
     complete_structured(&provider, request, Repair::default(), &mut |_| {}).await.unwrap();
     let asked = server.asked();
@@ -158,9 +159,10 @@ async fn what_the_model_is_told() {
 
 #[tokio::test]
 async fn an_answer_of_length_inside_json_has_no_data() {
-    let reply = Format::OpenAi.reply(&Answer::text(&["{\"decision\": \"go"]).because(Reason::Length));
+    let reply =
+        WireProtocol::OpenAi.reply(&ModelAnswer::text(&["{\"decision\": \"go"]).because(Reason::Length));
     let server = ProviderServer::replying([reply]).await.unwrap();
-    let (_, result) = ask(&provider(Format::OpenAi, &server.url()), asked()).await;
+    let (_, result) = ask(&provider(WireProtocol::OpenAi, &server.url()), asked()).await;
     assert_eq!(result.unwrap().data, None);
 }
 
@@ -179,17 +181,17 @@ async fn an_answer_that_is_no_object() {
     let schema = OutputSchema { name: "list".to_owned(), schema: Value::from_json(json!({"type": "array"})) };
     let table = [
         (
-            Format::OpenAi,
-            Answer::text(&["{\"answer\": [1, 2]}"]),
+            WireProtocol::OpenAi,
+            ModelAnswer::text(&["{\"answer\": [1, 2]}"]),
             "/response_format/json_schema/schema/properties/answer",
         ),
         (
-            Format::Anthropic,
-            Answer::text(&[]).call("t1", "rawko_answer", json!({"answer": [1, 2]})),
+            WireProtocol::Anthropic,
+            ModelAnswer::text(&[]).call("t1", "rawko_answer", json!({"answer": [1, 2]})),
             "/tools/0/input_schema/properties/answer",
         ),
-        (Format::Gemini, Answer::text(&["[1, 2]"]), "/generationConfig/responseSchema"),
-        (Format::Ollama, Answer::text(&["[1, 2]"]), "/format"),
+        (WireProtocol::Gemini, ModelAnswer::text(&["[1, 2]"]), "/generationConfig/responseSchema"),
+        (WireProtocol::Ollama, ModelAnswer::text(&["[1, 2]"]), "/format"),
     ];
     for (format, answer, place) in table {
         let server = ProviderServer::replying([format.reply(&answer)]).await.unwrap();

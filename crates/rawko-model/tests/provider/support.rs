@@ -4,30 +4,30 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use rawko_model::provider::{
-    Completion, CompletionRequest, Dialect, HttpProvider, OpenAiTraits, Provider, ProviderError,
-    ReasoningReturn, SchemaSupport, Secret, StreamEvent,
+    ApiKey, Completion, CompletionRequest, Dialect, HttpProvider, OpenAiTraits, Provider, ProviderError,
+    ReasoningReturn, SchemaSupport, StreamEvent,
 };
-use rawko_model::{Message, Part, Role, Usage};
-use rawko_testkit::{Format, ProviderServer, Reply};
+use rawko_model::{Message, MessagePart, Role, Usage};
+use rawko_testkit::{ModelReply, ProviderServer, WireProtocol};
 
 pub(crate) const KEY: &str = "sk-secret-0123456789";
 
-pub(crate) fn dialect(format: Format) -> Dialect {
+pub(crate) fn dialect(format: WireProtocol) -> Dialect {
     match format {
-        Format::OpenAi => Dialect::OpenAi(OpenAiTraits {
+        WireProtocol::OpenAi => Dialect::OpenAi(OpenAiTraits {
             schema: SchemaSupport::JsonSchema,
             is_original: false,
             reasoning: ReasoningReturn::WithTools,
         }),
-        Format::Anthropic => Dialect::Anthropic,
-        Format::Gemini => Dialect::Gemini,
-        Format::Ollama => Dialect::Ollama,
-        Format::Responses => Dialect::Responses,
+        WireProtocol::Anthropic => Dialect::Anthropic,
+        WireProtocol::Gemini => Dialect::Gemini,
+        WireProtocol::Ollama => Dialect::Ollama,
+        WireProtocol::Responses => Dialect::Responses,
     }
 }
 
-pub(crate) fn provider(format: Format, url: &str) -> HttpProvider {
-    let mut provider = HttpProvider::new("test", dialect(format), url, Some(Secret::new(KEY)));
+pub(crate) fn provider(format: WireProtocol, url: &str) -> HttpProvider {
+    let mut provider = HttpProvider::new("test", dialect(format), url, Some(ApiKey::new(KEY)));
     provider.idle_timeout = Duration::from_secs(30);
     provider
 }
@@ -53,8 +53,8 @@ pub(crate) async fn ask(
 
 /// Requests one reply in one format over a real connection.
 pub(crate) async fn answered(
-    format: Format,
-    reply: Reply,
+    format: WireProtocol,
+    reply: ModelReply,
 ) -> (Vec<StreamEvent>, Result<Completion, ProviderError>) {
     let server = ProviderServer::replying([reply]).await.unwrap();
     let (events, result) = ask(&provider(format, &server.url()), request()).await;
@@ -77,11 +77,11 @@ fn shown_completion(completion: &Completion) -> String {
     let mut shown = format!("{:?}", completion.stop_reason);
     for part in &completion.message.parts {
         match part {
-            Part::Text { text } => write!(shown, " | {text:?}").unwrap(),
-            Part::ToolUse(it) => {
+            MessagePart::Text { text } => write!(shown, " | {text:?}").unwrap(),
+            MessagePart::ToolUse(it) => {
                 write!(shown, " | {}({}) as {}", it.name, it.input.to_json(), it.id).unwrap()
             }
-            Part::Reasoning(it) => {
+            MessagePart::Reasoning(it) => {
                 write!(shown, " | thinks {:?}", it.text).unwrap();
                 if let Some(signature) = &it.signature {
                     write!(shown, " signed {signature}").unwrap();
@@ -93,7 +93,9 @@ fn shown_completion(completion: &Completion) -> String {
                     shown.push_str(" (redacted)");
                 }
             }
-            Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => shown.push_str(" | never"),
+            MessagePart::Image { .. } | MessagePart::ImageRef { .. } | MessagePart::ToolResult(_) => {
+                shown.push_str(" | never")
+            }
         }
     }
     let Usage { input_tokens, output_tokens, cached_tokens, is_estimate, .. } = completion.usage;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use rawko_core::Value;
-use rawko_model::provider::{CompletionRequest, Record, Recorder, Replay, Secret, request_hash};
+use rawko_model::provider::{
+    ApiKey, CompletionRequest, Recorder, RecordingProvider, TapeProvider, request_hash,
+};
 use rawko_model::{Message, Role, ToolSpec};
-use rawko_testkit::{Answer, Format, ProviderServer, anthropic};
+use rawko_testkit::{ModelAnswer, ProviderServer, WireProtocol, anthropic};
 use serde_json::json;
 
 use crate::support::{KEY, ask, provider, request, shown, shown_error};
@@ -18,17 +20,24 @@ fn saying(text: &str) -> CompletionRequest {
 /// Three exchanges, one of them a failure, recorded from a server.
 async fn recorded(folder: &std::path::Path) -> std::path::PathBuf {
     let server = ProviderServer::replying([
-        Format::Anthropic.reply(&Answer::text(&["Hel", "lo"]).call("t1", "Read", json!({"path": "a"}))),
-        Format::Anthropic
+        WireProtocol::Anthropic.reply(&ModelAnswer::text(&["Hel", "lo"]).call(
+            "t1",
+            "Read",
+            json!({"path": "a"}),
+        )),
+        WireProtocol::Anthropic
             .failure(429, "rate_limit_error", &format!("slow down, {KEY}"))
             .header("retry-after", "3"),
-        Format::Anthropic.reply(&Answer::text(&["Better."])),
+        WireProtocol::Anthropic.reply(&ModelAnswer::text(&["Better."])),
     ])
     .await
     .unwrap();
     let path = folder.join("made/for/it/tape.jsonl");
-    let recorder = Recorder::open(&path, vec![Secret::new(KEY)]).unwrap();
-    let record = Record::new(Arc::new(provider(Format::Anthropic, &server.url())), Arc::clone(&recorder));
+    let recorder = Recorder::open(&path, vec![ApiKey::new(KEY)]).unwrap();
+    let record = RecordingProvider::new(
+        Arc::new(provider(WireProtocol::Anthropic, &server.url())),
+        Arc::clone(&recorder),
+    );
     for text in ["one", "two", "two"] {
         let said = format!("{text} {}", if text == "two" { KEY } else { "" });
         let _ = ask(&record, saying(if text == "two" { text } else { &said })).await;
@@ -41,7 +50,7 @@ async fn recorded(folder: &std::path::Path) -> std::path::PathBuf {
 async fn what_was_recorded_is_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let path = recorded(folder.path()).await;
-    let replay = Replay::read(&path).unwrap();
+    let replay = TapeProvider::read(&path).unwrap();
     assert_eq!(replay.unused().len(), 3);
     let mut lines = String::new();
     // Not the recorded order; equal requests replay in theirs.
@@ -65,9 +74,10 @@ async fn a_tape_has_no_key_in_it() {
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().count(), 3);
     assert!(!text.contains(KEY));
-    let recorder = Recorder::open(&path, vec![Secret::new(KEY)]).unwrap();
-    let nobody = provider(Format::OpenAi, "http://127.0.0.1:9");
-    let _ = ask(&Record::new(Arc::new(nobody), recorder), saying(&format!("my key is {KEY}"))).await;
+    let recorder = Recorder::open(&path, vec![ApiKey::new(KEY)]).unwrap();
+    let nobody = provider(WireProtocol::OpenAi, "http://127.0.0.1:9");
+    let _ =
+        ask(&RecordingProvider::new(Arc::new(nobody), recorder), saying(&format!("my key is {KEY}"))).await;
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().count(), 4, "a tape is added to");
     assert!(text.contains("my key is [hidden]") && !text.contains(KEY));
@@ -76,7 +86,7 @@ async fn a_tape_has_no_key_in_it() {
 #[tokio::test]
 async fn unexpected_and_unused_exchanges() {
     let folder = tempfile::tempdir().unwrap();
-    let replay = Replay::read(&recorded(folder.path()).await).unwrap();
+    let replay = TapeProvider::read(&recorded(folder.path()).await).unwrap();
     let tool = ToolSpec { name: "Read".to_owned(), description: String::new(), input_schema: Value::Null };
     let mut lines = Vec::new();
     for request in [
@@ -128,10 +138,10 @@ fn only_what_the_model_sees_matters() {
 
 #[test]
 fn a_broken_tape_says_where() {
-    let problem = |text: &str| Replay::of_text("tape.jsonl", text).err().unwrap();
+    let problem = |text: &str| TapeProvider::of_text("tape.jsonl", text).err().unwrap();
     assert!(problem("\n{\"version\": 1}").starts_with("tape.jsonl:2: missing field"));
     assert!(problem("hello").starts_with("tape.jsonl:1: expected value"));
-    let missing = Replay::read(std::path::Path::new("no/such/tape.jsonl")).err().unwrap();
+    let missing = TapeProvider::read(std::path::Path::new("no/such/tape.jsonl")).err().unwrap();
     assert!(missing.starts_with("cannot read no/such/tape.jsonl: "));
 }
 
@@ -140,7 +150,7 @@ fn a_broken_tape_says_where() {
 async fn reasoning_is_recorded_and_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tape.jsonl");
-    let reply = rawko_testkit::Reply::events([
+    let reply = rawko_testkit::ModelReply::events([
         anthropic::start(3),
         anthropic::block_start(0, json!({"type": "thinking", "thinking": "hm", "signature": "SIG"})),
         anthropic::block_stop(0),
@@ -150,11 +160,11 @@ async fn reasoning_is_recorded_and_replayed() {
     ]);
     let server = ProviderServer::replying([reply]).await.unwrap();
     let recorder = Recorder::open(&path, Vec::new()).unwrap();
-    let record = Record::new(Arc::new(provider(Format::Anthropic, &server.url())), recorder);
+    let record = RecordingProvider::new(Arc::new(provider(WireProtocol::Anthropic, &server.url())), recorder);
     let (live_events, live) = ask(&record, saying("one")).await;
-    let (events, replayed) = ask(&Replay::read(&path).unwrap(), saying("one")).await;
+    let (events, replayed) = ask(&TapeProvider::read(&path).unwrap(), saying("one")).await;
     assert_eq!((events, replayed.clone()), (live_events, live));
     assert_eq!(shown(&replayed), "Stop | thinks \"hm\" signed SIG | \"Yes.\" | 3 in, 4 out");
     let old = r#"{"version":1,"hash":"x","request":{"model":"m","system":"","messages":[],"tools":[],"schema":null,"output_tokens_max":null,"temperature":null,"idempotency":""},"events":[],"result":{"completion":{"message":{"role":"assistant","parts":[]},"stop_reason":"stop","usage":{"input_tokens":1,"output_tokens":1,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"data":null}}}"#;
-    assert!(Replay::of_text("old.jsonl", old).is_ok());
+    assert!(TapeProvider::of_text("old.jsonl", old).is_ok());
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use rawko_testkit::{Ending, Format, ProviderServer, Reply};
+use rawko_testkit::{ModelReply, ProviderServer, ReplyEnding, WireProtocol};
 use serde_json::json;
 
 use crate::support::{ask, provider, request, shown, table};
@@ -19,8 +19,8 @@ enum Limit {
 }
 
 /// The limit that is meant to end it is short, the other one is out of reach.
-async fn ended(format: Format, reply: Reply, limit: Limit) -> String {
-    let server = ProviderServer::replying([reply.ending(Ending::Repeating)]).await.unwrap();
+async fn ended(format: WireProtocol, reply: ModelReply, limit: Limit) -> String {
+    let server = ProviderServer::replying([reply.ending(ReplyEnding::Repeating)]).await.unwrap();
     let mut provider = provider(format, &server.url());
     let (short, long) = (SHORT, Duration::from_secs(600));
     provider.idle_timeout = if limit == Limit::Idle { short } else { long };
@@ -36,7 +36,10 @@ async fn ended(format: Format, reply: Reply, limit: Limit) -> String {
 }
 
 /// All at once, since each takes its time.
-async fn all_ended(cases: impl IntoIterator<Item = (&'static str, Format, Reply)>, limit: Limit) -> String {
+async fn all_ended(
+    cases: impl IntoIterator<Item = (&'static str, WireProtocol, ModelReply)>,
+    limit: Limit,
+) -> String {
     let run = |(name, format, reply)| (name, tokio::spawn(ended(format, reply, limit)));
     let running: Vec<_> = cases.into_iter().map(run).collect();
     let mut rows = Vec::new();
@@ -54,24 +57,26 @@ fn openai(delta: serde_json::Value) -> String {
 async fn a_stream_that_says_nothing_ends_with_the_idle_timeout() {
     let ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n".to_owned();
     let cases = [
-        ("Anthropic: pings", Format::Anthropic, Reply::events([ping])),
-        ("OpenRouter: comments", Format::OpenAi, Reply::events([": OPENROUTER PROCESSING\n\n"])),
-        ("OpenAI: empty parts", Format::OpenAi, Reply::events([openai(json!({"content": ""}))])),
-        ("OpenAI: a part, then empty ones", Format::OpenAi, {
-            Reply::events([openai(json!({"content": "Hi"})), openai(json!({"content": ""}))])
+        ("Anthropic: pings", WireProtocol::Anthropic, ModelReply::events([ping])),
+        ("OpenRouter: comments", WireProtocol::OpenAi, ModelReply::events([": OPENROUTER PROCESSING\n\n"])),
+        ("OpenAI: empty parts", WireProtocol::OpenAi, ModelReply::events([openai(json!({"content": ""}))])),
+        ("OpenAI: a part, then empty ones", WireProtocol::OpenAi, {
+            ModelReply::events([openai(json!({"content": "Hi"})), openai(json!({"content": ""}))])
         }),
-        ("OpenAI: an event byte by byte", Format::OpenAi, Reply::events(["data: ", "x"])),
-        ("Gemini: counts of tokens", Format::Gemini, {
-            Reply::events(["data: {\"usageMetadata\": {\"promptTokenCount\": 3}}\n\n"])
+        ("OpenAI: an event byte by byte", WireProtocol::OpenAi, ModelReply::events(["data: ", "x"])),
+        ("Gemini: counts of tokens", WireProtocol::Gemini, {
+            ModelReply::events(["data: {\"usageMetadata\": {\"promptTokenCount\": 3}}\n\n"])
         }),
-        ("Ollama: empty lines", Format::Ollama, Reply::lines(["\n"])),
-        ("Ollama: empty parts", Format::Ollama, {
-            Reply::lines(["{\"message\": {\"role\": \"assistant\", \"content\": \"\"}, \"done\": false}\n"])
+        ("Ollama: empty lines", WireProtocol::Ollama, ModelReply::lines(["\n"])),
+        ("Ollama: empty parts", WireProtocol::Ollama, {
+            ModelReply::lines([
+                "{\"message\": {\"role\": \"assistant\", \"content\": \"\"}, \"done\": false}\n",
+            ])
         }),
-        ("a failure byte by byte", Format::OpenAi, Reply::text(503, "x")),
-        ("a whole answer, then comments", Format::OpenAi, {
+        ("a failure byte by byte", WireProtocol::OpenAi, ModelReply::text(503, "x")),
+        ("a whole answer, then comments", WireProtocol::OpenAi, {
             let whole = [openai(json!({"content": "Hi"})), rawko_testkit::openai::finish("stop")];
-            Reply::events(whole.into_iter().chain([": ping\n\n".to_owned()]))
+            ModelReply::events(whole.into_iter().chain([": ping\n\n".to_owned()]))
         }),
     ];
     expect![[r#"
@@ -104,9 +109,17 @@ async fn a_stream_that_never_finishes_ends_with_the_completion_timeout() {
     let thought =
         r#"data: {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "hm"}}"#;
     let cases = [
-        ("OpenAI: text without end", Format::OpenAi, Reply::events([openai(json!({"content": "a"}))])),
-        ("Anthropic: thoughts without end", Format::Anthropic, Reply::events([format!("{thought}\n\n")])),
-        ("OpenAI: comments", Format::OpenAi, Reply::events([": ping\n\n"])),
+        (
+            "OpenAI: text without end",
+            WireProtocol::OpenAi,
+            ModelReply::events([openai(json!({"content": "a"}))]),
+        ),
+        (
+            "Anthropic: thoughts without end",
+            WireProtocol::Anthropic,
+            ModelReply::events([format!("{thought}\n\n")]),
+        ),
+        ("OpenAI: comments", WireProtocol::OpenAi, ModelReply::events([": ping\n\n"])),
     ];
     expect![[r#"
         OpenAI: text without end

@@ -29,16 +29,16 @@ pub struct Egress {
 
 /// The hosts that a program reached through its proxy, and those that need an approval; noted while it runs.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<Mutex<Noted>>);
+pub struct ReachedHosts(Arc<Mutex<NotedHosts>>);
 
 #[derive(Debug, Default)]
-struct Noted {
+struct NotedHosts {
     reached: BTreeSet<String>,
     wanted: BTreeMap<String, String>,
 }
 
-impl Connections {
-    fn noted(&self) -> std::sync::MutexGuard<'_, Noted> {
+impl ReachedHosts {
+    fn noted(&self) -> std::sync::MutexGuard<'_, NotedHosts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::rules::is_host;
-use super::{Connections, Egress, EgressRefusal};
+use super::{Egress, EgressRefusal, ReachedHosts};
 
 /// A request line with its headers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -31,7 +31,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    pub(crate) fn start(listener: OwnedFd, egress: Egress, connections: Connections) -> io::Result<Self> {
+    pub(crate) fn start(listener: OwnedFd, egress: Egress, connections: ReachedHosts) -> io::Result<Self> {
         let listener = std::net::TcpListener::from(listener);
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
@@ -39,7 +39,7 @@ impl Proxy {
     }
 }
 
-async fn serve(listener: TcpListener, egress: Arc<(Egress, Connections)>) {
+async fn serve(listener: TcpListener, egress: Arc<(Egress, ReachedHosts)>) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -59,10 +59,10 @@ async fn serve(listener: TcpListener, egress: Arc<(Egress, Connections)>) {
     }
 }
 
-async fn connection(mut client: TcpStream, egress: &Egress, connections: &Connections) -> io::Result<()> {
+async fn connection(mut client: TcpStream, egress: &Egress, connections: &ReachedHosts) -> io::Result<()> {
     let Ok(read) = timeout(HEAD_TIME_MAX, read_head(&mut client)).await else { return Ok(()) };
     let head = read?;
-    let Some(request) = Request::parse(&head) else {
+    let Some(request) = ProxyRequest::parse(&head) else {
         return refuse(&mut client, "400 Bad Request", "the request cannot be read").await;
     };
     let addresses = match egress.resolve(&request.host, request.port).await {
@@ -111,14 +111,14 @@ async fn read_head(client: &mut TcpStream) -> io::Result<Vec<u8>> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Request {
+struct ProxyRequest {
     host: String,
     port: u16,
     /// What the server gets first; `None` for `CONNECT`.
     head: Option<Vec<u8>>,
 }
 
-impl Request {
+impl ProxyRequest {
     fn parse(head: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(head).ok()?;
         let (line, headers) = text.split_once("\r\n")?;
@@ -175,11 +175,12 @@ mod tests {
             ("CONNECT docs.rs HTTP/1.1\r\n\r\n", None),
             ("nonsense", None),
         ] {
-            let request = Request::parse(head.as_bytes());
+            let request = ProxyRequest::parse(head.as_bytes());
             let found = request.as_ref().map(|request| (request.host.as_str(), request.port));
             assert_eq!(found, expected, "{head:?}");
         }
-        let plain = Request::parse(b"GET http://a.b/c HTTP/1.1\r\nHost: evil\r\nProxy-Connection: x\r\n\r\n");
+        let plain =
+            ProxyRequest::parse(b"GET http://a.b/c HTTP/1.1\r\nHost: evil\r\nProxy-Connection: x\r\n\r\n");
         let head = plain.and_then(|request| request.head).unwrap();
         assert_eq!(head, b"GET /c HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n");
     }

@@ -7,7 +7,7 @@ use landlock::{
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-use crate::launch::{Confined, Place};
+use crate::launch::{Confined, ViewPath};
 
 /// The newest rights this code knows; an older kernel enforces the subset it supports.
 const RIGHTS: ABI = ABI::V9;
@@ -58,7 +58,7 @@ fn rules(
 /// Returns true if something below a path is hidden. Without a view, only listed files may be read there: files
 /// that the program makes beside something hidden are not.
 fn hides(confined: &Confined, path: &Path) -> bool {
-    confined.view.iter().any(|(hidden, place)| *place == Place::Hidden && hidden.starts_with(path))
+    confined.view.iter().any(|(hidden, place)| *place == ViewPath::Hidden && hidden.starts_with(path))
 }
 
 /// Adds a rule for a path. A path that is missing or inaccessible needs no rule.

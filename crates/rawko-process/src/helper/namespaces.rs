@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 
-use crate::launch::{Layer, Layers};
+use crate::launch::{KernelLayer, Layers};
 
 /// The identity inside a user namespace if rawko runs as root. Programs that find themselves root try to change owners.
 const USER_INSIDE: u32 = 1000;
@@ -25,8 +25,8 @@ pub(super) fn enter(layers: &mut Layers) {
         // Root may have them without a user namespace.
         Err(_) => unshare(all),
     };
-    layers.add(Layer::UserNamespace, own.clone().map(|()| String::new()));
-    for layer in [Layer::PidNamespace, Layer::NetworkNamespace] {
+    layers.add(KernelLayer::UserNamespace, own.clone().map(|()| String::new()));
+    for layer in [KernelLayer::PidNamespace, KernelLayer::NetworkNamespace] {
         let state = match (&own, &others) {
             (_, Ok(())) => Ok(String::new()),
             (Err(why), Err(_)) | (Ok(()), Err(why)) => Err(why.clone()),

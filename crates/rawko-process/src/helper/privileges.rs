@@ -8,7 +8,7 @@ use rustix::thread::{
     set_capabilities_secure_bits, set_no_new_privs,
 };
 
-use crate::launch::Limits;
+use crate::launch::ProcessLimits;
 
 /// Lets the next executed program keep one capability in the user namespace: it mounts `/proc`.
 pub(super) fn lend_mounting() -> Result<(), String> {
@@ -47,7 +47,7 @@ pub(super) fn drop_all() -> Result<(), String> {
 }
 
 /// Sets the limits, never above those of rawko itself.
-pub(super) fn limit(limits: &Limits, mark: u64) {
+pub(super) fn limit(limits: &ProcessLimits, mark: u64) {
     let set = |resource: Resource, wanted: Option<u64>| {
         if let Some(wanted) = wanted {
             let most = getrlimit(resource).maximum;

@@ -17,7 +17,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::init::Init;
-use crate::launch::{Place, Refusal};
+use crate::launch::{LaunchRefusal, ViewPath};
 
 /// The new root while it is built, and the host beside it.
 pub(super) const NEW: &str = "/new";
@@ -28,21 +28,21 @@ const EMPTY: &str = "/empty";
 const BASES: [&str; 4] = ["/tmp", "/var", "/usr", "/etc"];
 
 /// Replaces the root. `init` mounts `/proc`, because it shows the processes of the namespace that mounts it.
-pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), Refusal> {
+pub(super) fn replace(view: &BTreeMap<PathBuf, ViewPath>, init: &mut Init) -> Result<(), LaunchRefusal> {
     let mounted = mount_points();
     let failed = |what: &str, error: &io::Error| refusal(format!("{what}: {error}"), error, true);
     init.is_ready().map_err(|error| failed("the namespace has no first process", &error))?;
     begin().map_err(|error| failed("cannot make a new root", &error))?;
-    let builder = Builder { view, mounted };
+    let builder = RootBuilder { view, mounted };
     for (path, place) in view {
-        let built = if *place == Place::Processes {
+        let built = if *place == ViewPath::Processes {
             builder.directory(path).and_then(|()| init.mount_processes())
         } else {
             builder.put(path, place)
         };
         built.map_err(|error| {
             let is_of_host =
-                !matches!(place, Place::Write { .. } | Place::Hidden) && !builder.is_written(path);
+                !matches!(place, ViewPath::Write { .. } | ViewPath::Hidden) && !builder.is_written(path);
             refusal(format!("cannot place {}: {error}", path.display()), &error, is_of_host)
         })?;
     }
@@ -50,11 +50,15 @@ pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Resul
 }
 
 /// Files that an agent can write must not lead to a weaker confinement; neither must a machine that is short of something.
-fn refusal(message: String, error: &io::Error, is_of_host: bool) -> Refusal {
+fn refusal(message: String, error: &io::Error, is_of_host: bool) -> LaunchRefusal {
     const OF_KERNEL: [i32; 6] =
         [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::ENODEV, libc::EINVAL, libc::EOPNOTSUPP];
     let is_of_kernel = error.raw_os_error().is_some_and(|code| OF_KERNEL.contains(&code));
-    if is_of_host && is_of_kernel { Refusal::View { message } } else { Refusal::Place { message } }
+    if is_of_host && is_of_kernel {
+        LaunchRefusal::View { message }
+    } else {
+        LaunchRefusal::Place { message }
+    }
 }
 
 /// Moves the root of the host to `/old`, with an empty `/new` beside it.
@@ -85,28 +89,28 @@ fn private(at: &Path, options: &std::ffi::CStr) -> io::Result<()> {
     Ok(mount("rawko", at, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options)?)
 }
 
-struct Builder<'v> {
-    view: &'v BTreeMap<PathBuf, Place>,
+struct RootBuilder<'v> {
+    view: &'v BTreeMap<PathBuf, ViewPath>,
     /// Where the host has file systems.
     mounted: Vec<PathBuf>,
 }
 
-impl Builder<'_> {
-    fn put(&self, path: &Path, place: &Place) -> io::Result<()> {
+impl RootBuilder<'_> {
+    fn put(&self, path: &Path, place: &ViewPath) -> io::Result<()> {
         let at = new(path);
         match place {
-            Place::Private => {
+            ViewPath::Private => {
                 self.directory(path)?;
                 // Memory of the machine: half of it would be the kernel's limit for each.
                 let is_shared = path == Path::new("/tmp") || path == Path::new("/dev/shm");
                 private(&at, if is_shared { c"mode=1777,size=512m" } else { c"mode=0755,size=512m" })
             }
-            Place::Read => {
+            ViewPath::Read => {
                 self.target(path, path)?;
                 self.bind(path, path)?;
                 self.read_only(path)
             }
-            Place::Copy => {
+            ViewPath::Copy => {
                 self.target(path, path)?;
                 if overlay(path, &at).is_ok() {
                     return Ok(());
@@ -115,25 +119,25 @@ impl Builder<'_> {
                 mount_bind_recursive(old(path), &at)?;
                 self.read_only(path)
             }
-            Place::Write { source } => {
+            ViewPath::Write { source } => {
                 self.target(path, source)?;
                 self.bind(source, path)
             }
-            Place::Link { target } => {
+            ViewPath::Link { target } => {
                 self.parent(path)?;
                 symlink(target, at)
             }
-            Place::Text { text } if self.is_on_host(path) => {
+            ViewPath::Text { text } if self.is_on_host(path) => {
                 let file = PathBuf::from(format!("/text-{}", path.display().to_string().replace('/', "-")));
                 fs::write(&file, text)?;
                 mount_bind(&file, &at)?;
                 read_only(&at)
             }
-            Place::Text { text } => {
+            ViewPath::Text { text } => {
                 self.parent(path)?;
                 fs::write(at, text)
             }
-            Place::Hidden => {
+            ViewPath::Hidden => {
                 let opened = self.opened(&at, path)?;
                 if opened.at().is_dir() {
                     private(opened.at(), c"mode=0555,size=4k")?;
@@ -142,24 +146,24 @@ impl Builder<'_> {
                 }
                 read_only(self.opened(&at, path)?.at())
             }
-            Place::Device => {
+            ViewPath::Device => {
                 self.target(path, path)?;
                 Ok(mount_bind(old(path), &at)?)
             }
-            Place::Terminals => {
+            ViewPath::Terminals => {
                 self.directory(path)?;
                 let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
                 Ok(mount("rawko", &at, "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?)
             }
             // Mounted by the first process of the namespace.
-            Place::Processes => Ok(()),
+            ViewPath::Processes => Ok(()),
         }
     }
 
     /// Returns true if the nearest place above a path is one of the host: nothing is created there.
     fn is_on_host(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find_map(|above| self.view.get(above));
-        matches!(above, Some(Place::Read | Place::Copy | Place::Write { .. }))
+        matches!(above, Some(ViewPath::Read | ViewPath::Copy | ViewPath::Write { .. }))
     }
 
     fn bind(&self, source: &Path, path: &Path) -> io::Result<()> {
@@ -186,7 +190,7 @@ impl Builder<'_> {
 
     /// Returns true if a path lies in a place that programs write.
     fn is_written(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| matches!(self.view.get(above), Some(Place::Write { .. })))
+        path.ancestors().any(|above| matches!(self.view.get(above), Some(ViewPath::Write { .. })))
     }
 
     /// Makes sure that something of the same kind as the source is there to be mounted on.

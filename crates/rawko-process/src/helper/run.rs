@@ -15,7 +15,10 @@ use rustix::process::{
 
 use super::init::Init;
 use super::{files, namespaces, network, privileges, root, system_calls};
-use crate::launch::{Confined, Layer, Layers, Network, Refusal, Report, Spec, Started, TERMINATE, frame};
+use crate::launch::{
+    Confined, HelperReport, KernelLayer, LaunchRefusal, Layers, Network, Spec, StartedProcess, TERMINATE,
+    frame,
+};
 
 /// The exit code of a helper that could not do its work; the launcher has the reason from the report.
 const FAILED: i32 = 127;
@@ -35,12 +38,13 @@ pub(super) fn run() -> i32 {
         Ok(child) => child,
         Err(error) => {
             let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
-            report(&control, Err(Refusal::Program { errno }), layers, &[]);
+            report(&control, Err(LaunchRefusal::Program { errno }), layers, &[]);
             return FAILED;
         }
     };
     let listener = prepared.listener.take();
-    let started = Started { init: prepared.init.as_ref().map(Init::id), has_listener: listener.is_some() };
+    let started =
+        StartedProcess { init: prepared.init.as_ref().map(Init::id), has_listener: listener.is_some() };
     let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(AsFd::as_fd).collect();
     report(&control, Ok(started), layers, &descriptors);
     drop(listener);
@@ -58,12 +62,12 @@ fn received(control: &UnixStream) -> io::Result<(Spec, Vec<OwnedFd>)> {
 
 fn report(
     control: &UnixStream,
-    started: Result<Started, Refusal>,
+    started: Result<StartedProcess, LaunchRefusal>,
     layers: Layers,
     descriptors: &[BorrowedFd<'_>],
 ) {
     // Without a reader rawko is gone, which `wait` notices.
-    if let Ok(text) = serde_json::to_vec(&Report { started, layers }) {
+    if let Ok(text) = serde_json::to_vec(&HelperReport { started, layers }) {
         let _ = frame::send(control, &text, descriptors);
     }
 }
@@ -74,11 +78,11 @@ struct Prepared {
     listener: Option<TcpListener>,
 }
 
-fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
+fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> {
     // Before the namespaces: inside, root has another number.
     let is_root = rustix::process::getuid().is_root();
     let session = setsid().map(|_| String::new()).map_err(|error| error.to_string());
-    layers.add(Layer::Session, session);
+    layers.add(KernelLayer::Session, session);
     let Some(confined) = &spec.confined else {
         privileges::limit(&spec.limits, spec.mark);
         return Ok(Prepared::default());
@@ -87,32 +91,32 @@ fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
     privileges::limit(&spec.limits, spec.mark);
     let missing: Vec<String> = layers.missing().map(|(layer, why)| format!("{layer}: {why}")).collect();
     if confined.is_required && !missing.is_empty() {
-        return Err(Refusal::Confinement { message: missing.join("; ") });
+        return Err(LaunchRefusal::Confinement { message: missing.join("; ") });
     }
-    let holds = |layers: &Layers, any: [Layer; 2]| any.into_iter().any(|layer| layers.has(layer));
-    let is_bounded = holds(layers, [Layer::MountNamespace, Layer::Landlock])
-        && holds(layers, [Layer::NetworkNamespace, Layer::Seccomp]);
+    let holds = |layers: &Layers, any: [KernelLayer; 2]| any.into_iter().any(|layer| layers.has(layer));
+    let is_bounded = holds(layers, [KernelLayer::MountNamespace, KernelLayer::Landlock])
+        && holds(layers, [KernelLayer::NetworkNamespace, KernelLayer::Seccomp]);
     if confined.needs_boundary && !is_bounded {
-        return Err(Refusal::Confinement { message: missing.join("; ") });
+        return Err(LaunchRefusal::Confinement { message: missing.join("; ") });
     }
     Ok(prepared)
 }
 
-fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Prepared, Refusal> {
+fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> {
     namespaces::enter(layers);
     let mut prepared = Prepared::default();
-    if layers.has(Layer::PidNamespace) {
+    if layers.has(KernelLayer::PidNamespace) {
         match Init::start() {
             Ok(init) => prepared.init = Some(init),
             // Too many processes, or no memory: agents could bring that about.
             Err(error) if [Some(libc::EAGAIN), Some(libc::ENOMEM)].contains(&error.raw_os_error()) => {
                 let message = format!("the namespace has no first process: {error}");
-                return Err(Refusal::Place { message });
+                return Err(LaunchRefusal::Place { message });
             }
-            Err(error) => layers.lose(Layer::PidNamespace, format!("its first process: {error}")),
+            Err(error) => layers.lose(KernelLayer::PidNamespace, format!("its first process: {error}")),
         }
     }
-    if layers.has(Layer::NetworkNamespace) && confined.network != Network::None {
+    if layers.has(KernelLayer::NetworkNamespace) && confined.network != Network::None {
         // Without it programs cannot talk to themselves, which is no reason not to start them.
         let _ = network::loopback();
         if confined.network == Network::Proxy {
@@ -127,18 +131,18 @@ fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Pr
         (_, Some(why)) => Err(why.clone()),
         (None, None) => Err("there is no PID namespace".to_owned()),
     };
-    layers.add(Layer::MountNamespace, mounted);
+    layers.add(KernelLayer::MountNamespace, mounted);
     if let Some(Err(error)) = prepared.init.as_mut().map(Init::settle) {
-        layers.lose(Layer::PidNamespace, format!("its first process: {error}"));
+        layers.lose(KernelLayer::PidNamespace, format!("its first process: {error}"));
     }
-    layers.add(Layer::Privileges, privileges::drop_all().map(|()| String::new()));
-    let has_view = layers.has(Layer::MountNamespace);
-    let landlock = files::restrict(confined, has_view, layers.has(Layer::NetworkNamespace));
-    layers.add(Layer::Landlock, landlock);
+    layers.add(KernelLayer::Privileges, privileges::drop_all().map(|()| String::new()));
+    let has_view = layers.has(KernelLayer::MountNamespace);
+    let landlock = files::restrict(confined, has_view, layers.has(KernelLayer::NetworkNamespace));
+    layers.add(KernelLayer::Landlock, landlock);
     // Without a network of its own a program gets no socket.
-    let has_network = layers.has(Layer::NetworkNamespace);
+    let has_network = layers.has(KernelLayer::NetworkNamespace);
     let network = if has_network { confined.network } else { Network::None };
-    layers.add(Layer::Seccomp, system_calls::restrict(network, is_root).map(|()| String::new()));
+    layers.add(KernelLayer::Seccomp, system_calls::restrict(network, is_root).map(|()| String::new()));
     Ok(prepared)
 }
 
@@ -148,7 +152,7 @@ fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) 
     if prepared.init.is_none() {
         command.envs([spec.call]);
     }
-    if spec.confined.is_some() && !layers.has(Layer::MountNamespace) {
+    if spec.confined.is_some() && !layers.has(KernelLayer::MountNamespace) {
         command.envs(spec.env_without_view);
     }
     if let Some(port) =

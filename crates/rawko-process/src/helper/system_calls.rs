@@ -88,7 +88,7 @@ const NAMESPACES: [i32; 8] = [
     0x80,
 ];
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type CallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filters on this process and everything that it starts.
 pub(super) fn restrict(network: Network, is_root: bool) -> Result<(), String> {
@@ -96,22 +96,22 @@ pub(super) fn restrict(network: Network, is_root: bool) -> Result<(), String> {
     // Libraries use these, whose arguments a filter cannot see, and turn to `clone` and `openat` if the kernel does not
     // have them.
     let absent = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
-    let absent = program(Rules::from(absent), libc::ENOSYS)?;
+    let absent = program(CallRules::from(absent), libc::ENOSYS)?;
     for filter in [absent, refused] {
         seccompiler::apply_filter(&filter).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-fn program(rules: Rules, error: i32) -> Result<BpfProgram, String> {
+fn program(rules: CallRules, error: i32) -> Result<BpfProgram, String> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| format!("{error}"))?;
     let action = SeccompAction::Errno(error.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, architecture);
     filter.and_then(BpfProgram::try_from).map_err(|error| error.to_string())
 }
 
-fn rules(network: Network, is_root: bool) -> Result<Rules, String> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn rules(network: Network, is_root: bool) -> Result<CallRules, String> {
+    let mut rules: CallRules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, vec![families(network)?]);
     let flags = |argument: u8| -> Result<Vec<SeccompRule>, String> {
         NAMESPACES.iter().map(|flag| has_bit(argument, flag.cast_unsigned().into())).collect()
@@ -129,7 +129,7 @@ fn rules(network: Network, is_root: bool) -> Result<Rules, String> {
         rules.insert(call, modes);
     }
     if cfg!(target_arch = "x86_64") {
-        let x32: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+        let x32: CallRules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         rules.extend(x32);
         rules.extend(X32_OWN.iter().map(|call| (call | X32, Vec::new())));
         let terminal = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| equals(1, request));
@@ -165,7 +165,7 @@ fn pairs() -> Result<Vec<SeccompRule>, String> {
 
 /// Matches calls that give a file the rights of its owner. Those of its group too if that is root's; otherwise they are
 /// usual for directories.
-fn modes(is_root: bool) -> Result<Rules, String> {
+fn modes(is_root: bool) -> Result<CallRules, String> {
     // `FCHMODAT2` is the same on all architectures.
     const FCHMODAT2: i64 = 452;
     let bits: &[u32] = if is_root { &[libc::S_ISUID, libc::S_ISGID] } else { &[libc::S_ISUID] };
@@ -178,7 +178,7 @@ fn modes(is_root: bool) -> Result<Rules, String> {
     ];
     #[cfg(target_arch = "x86_64")]
     calls.extend([libc::SYS_chmod, libc::SYS_creat, libc::SYS_mkdir, libc::SYS_mknod].map(|call| (call, 1)));
-    let mut rules = Rules::new();
+    let mut rules = CallRules::new();
     for (call, mode) in calls {
         let of_call: Result<_, String> = bits.iter().map(|bit| has_bit(mode, (*bit).into())).collect();
         rules.insert(call, of_call?);

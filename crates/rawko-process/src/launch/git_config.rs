@@ -1,7 +1,7 @@
 //! Configuration of git, as far as the sandbox has to know it: which files it names, and whether it names any command.
 
 /// One key with its value.
-struct Entry {
+struct GitConfigEntry {
     section: String,
     key: String,
     value: String,
@@ -147,12 +147,12 @@ pub(crate) fn named(text: &str) -> Vec<(String, NamedKind)> {
 }
 
 /// The entries of a text that is as git writes it; `None` if it is not.
-fn entries(text: &str) -> Option<Vec<Entry>> {
+fn entries(text: &str) -> Option<Vec<GitConfigEntry>> {
     let (entries, is_plain) = lines(text);
     is_plain.then_some(entries)
 }
 
-fn lines(text: &str) -> (Vec<Entry>, bool) {
+fn lines(text: &str) -> (Vec<GitConfigEntry>, bool) {
     let (mut entries, mut section, mut is_plain) = (Vec::new(), String::new(), true);
     for line in text.lines() {
         let mut line = line.trim();
@@ -168,7 +168,7 @@ fn lines(text: &str) -> (Vec<Entry>, bool) {
         is_plain &= !line.ends_with('\\');
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         let (key, value) = (key.trim().to_lowercase(), value.trim().to_owned());
-        entries.push(Entry { section: section.clone(), key, value });
+        entries.push(GitConfigEntry { section: section.clone(), key, value });
     }
     (entries, is_plain)
 }

@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::path_cache::SettledValues;
 use super::regular;
-use super::settled::Settled;
 
 /// The mode of a submodule.
 const LINK: u32 = 0o160_000;
@@ -24,7 +24,7 @@ pub(crate) fn files(index: &Path) -> Vec<PathBuf> {
 }
 
 fn listed(index: &Path, counts: fn(u32) -> bool) -> Vec<PathBuf> {
-    static KNOWN: Settled<Vec<(u32, PathBuf)>> = Settled::new();
+    static KNOWN: SettledValues<Vec<(u32, PathBuf)>> = SettledValues::new();
     let entries = KNOWN.get(index, |index| {
         let bytes = regular::read(index).unwrap_or_default();
         let mut found = Vec::new();

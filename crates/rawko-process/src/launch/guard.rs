@@ -16,9 +16,9 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(
 
 /// The process, from outside. Dropped, it restores.
 #[derive(Debug)]
-pub(super) struct Guard(Option<Child>);
+pub(super) struct RestoreGuard(Option<Child>);
 
-impl Guard {
+impl RestoreGuard {
     /// `None` if it cannot be started: then only rawko itself restores.
     pub(super) fn start(watch: &AuthorityWatch) -> Option<Self> {
         let text = serde_json::to_vec(watch).ok()?;
@@ -46,7 +46,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for RestoreGuard {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             drop(child.stdin.take());

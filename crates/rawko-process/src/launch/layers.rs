@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// One mechanism of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Layer {
+pub enum KernelLayer {
     /// A session without a controlling terminal.
     Session,
     /// An identity without privileges on the host; root does not need it for the other namespaces.
@@ -25,57 +25,59 @@ pub enum Layer {
     Seccomp,
 }
 
-impl Layer {
+impl KernelLayer {
     /// The gap without it.
     pub fn without_it(self) -> &'static str {
         match self {
-            Layer::Session => "programs can type into your terminal",
-            Layer::UserNamespace => "programs keep your identity on the host",
-            Layer::PidNamespace => "programs see other processes, and detached ones may outlive their call",
-            Layer::MountNamespace => "files of authority inside the project can be changed",
-            Layer::NetworkNamespace => {
+            KernelLayer::Session => "programs can type into your terminal",
+            KernelLayer::UserNamespace => "programs keep your identity on the host",
+            KernelLayer::PidNamespace => {
+                "programs see other processes, and detached ones may outlive their call"
+            }
+            KernelLayer::MountNamespace => "files of authority inside the project can be changed",
+            KernelLayer::NetworkNamespace => {
                 "programs get no socket at all, or the host's network if seccomp is missing too"
             }
-            Layer::Privileges => "programs keep the privileges of rawko",
-            Layer::Landlock => "only the mount namespace restricts files",
-            Layer::Seccomp => "dangerous system calls are open",
+            KernelLayer::Privileges => "programs keep the privileges of rawko",
+            KernelLayer::Landlock => "only the mount namespace restricts files",
+            KernelLayer::Seccomp => "dangerous system calls are open",
         }
     }
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for KernelLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Layer::Session => "own session",
-            Layer::UserNamespace => "user namespace",
-            Layer::PidNamespace => "PID namespace",
-            Layer::MountNamespace => "mount namespace",
-            Layer::NetworkNamespace => "network namespace",
-            Layer::Privileges => "dropped privileges",
-            Layer::Landlock => "Landlock",
-            Layer::Seccomp => "seccomp",
+            KernelLayer::Session => "own session",
+            KernelLayer::UserNamespace => "user namespace",
+            KernelLayer::PidNamespace => "PID namespace",
+            KernelLayer::MountNamespace => "mount namespace",
+            KernelLayer::NetworkNamespace => "network namespace",
+            KernelLayer::Privileges => "dropped privileges",
+            KernelLayer::Landlock => "Landlock",
+            KernelLayer::Seccomp => "seccomp",
         })
     }
 }
 
 /// The layers of one start, each with its detail (`v7`) or the reason why it is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layers(pub Vec<(Layer, Result<String, String>)>);
+pub struct Layers(pub Vec<(KernelLayer, Result<String, String>)>);
 
 impl Layers {
-    pub(crate) fn add(&mut self, layer: Layer, state: Result<String, String>) {
+    pub(crate) fn add(&mut self, layer: KernelLayer, state: Result<String, String>) {
         self.0.push((layer, state));
     }
 
     /// Takes back a layer that turned out not to work.
-    pub(crate) fn lose(&mut self, layer: Layer, why: String) {
+    pub(crate) fn lose(&mut self, layer: KernelLayer, why: String) {
         self.0.retain(|(found, _)| *found != layer);
         self.add(layer, Err(why));
     }
 
     /// The layers that do not hold. A user namespace is only a means: root gets the others without it.
-    pub fn missing(&self) -> impl Iterator<Item = (Layer, &str)> {
-        let is_needed = |layer: &Layer| *layer != Layer::UserNamespace;
+    pub fn missing(&self) -> impl Iterator<Item = (KernelLayer, &str)> {
+        let is_needed = |layer: &KernelLayer| *layer != KernelLayer::UserNamespace;
         self.0.iter().filter_map(move |(layer, state)| match state {
             Err(why) if is_needed(layer) => Some((*layer, why.as_str())),
             Ok(_) | Err(_) => None,
@@ -83,20 +85,20 @@ impl Layers {
     }
 
     /// Returns true if the layer is in force; false also if it was not attempted.
-    pub fn has(&self, layer: Layer) -> bool {
+    pub fn has(&self, layer: KernelLayer) -> bool {
         self.0.iter().any(|(found, state)| *found == layer && state.is_ok())
     }
 
     /// One line: `namespaces, landlock v7, seccomp`, and the missing ones.
     pub fn in_words(&self) -> String {
         let mut words = Vec::new();
-        if self.has(Layer::PidNamespace) && self.has(Layer::MountNamespace) {
+        if self.has(KernelLayer::PidNamespace) && self.has(KernelLayer::MountNamespace) {
             words.push("namespaces".to_owned());
         }
         for (layer, state) in &self.0 {
             match (layer, state) {
-                (Layer::Landlock, Ok(version)) => words.push(format!("landlock {version}")),
-                (Layer::Seccomp, Ok(_)) => words.push("seccomp".to_owned()),
+                (KernelLayer::Landlock, Ok(version)) => words.push(format!("landlock {version}")),
+                (KernelLayer::Seccomp, Ok(_)) => words.push("seccomp".to_owned()),
                 _ => {}
             }
         }

@@ -18,11 +18,11 @@ mod layers;
 mod links;
 mod names;
 mod needed;
+mod path_cache;
 mod plain;
 mod profile;
 mod protected_names;
 mod regular;
-mod settled;
 mod spec;
 mod start;
 mod view;
@@ -36,14 +36,14 @@ pub use git::{files_named_by_git, submodule_directories, tracked_files};
 pub use git_config::is_harmless_git_key;
 pub use helper_file::set_helper;
 pub(crate) use helper_file::this_binary_helps;
-pub use layers::{Layer, Layers};
+pub use layers::{KernelLayer, Layers};
 pub use names::git_directory_with;
 pub use profile::{Profile, ProjectAccess, Sandbox};
 pub use protected_names::{PROTECTED_NAMES, ProtectedClass, protected_name};
 pub use regular::read_regular;
-pub use spec::Limits;
+pub use spec::ProcessLimits;
 #[cfg(target_os = "linux")]
-pub(crate) use spec::{Confined, Network, Place, Refusal, Report, Spec, Started};
+pub(crate) use spec::{Confined, HelperReport, LaunchRefusal, Network, Spec, StartedProcess, ViewPath};
 pub use watch::AuthorityWatch;
 
 use std::fmt;
@@ -52,7 +52,7 @@ use std::path::PathBuf;
 
 use tokio::process::Child;
 
-use crate::egress::Connections;
+use crate::egress::ReachedHosts;
 use crate::processes::Processes;
 
 /// Attempts to start a program while paths of its view vanish.
@@ -76,11 +76,11 @@ pub struct Launch {
     /// Variables that settings or rawko itself give to this program.
     pub set: Vec<(String, String)>,
     /// Standard input of the program.
-    pub input: Input,
+    pub input: ProgramStdin,
     /// Standard output and standard error of the program.
-    pub output: Output,
+    pub output: ProgramStdout,
     /// Resource limits; none by default.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// Permissions of the program; ignored if the confinement is switched off.
     pub profile: Profile,
     /// The bounds of the project; the profile narrows them.
@@ -89,7 +89,7 @@ pub struct Launch {
 
 /// Standard input of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum ProgramStdin {
     /// `/dev/null`.
     Null,
     /// A pipe, as `stdin` of [`Launched::child`].
@@ -98,7 +98,7 @@ pub enum Input {
 
 /// Standard output and standard error of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum ProgramStdout {
     /// A pipe for each.
     Separate,
     /// One pipe for both, so that they come in the order in which they were written. It is read as stdout.
@@ -117,7 +117,7 @@ pub struct Launched {
     /// Files of authority that it may create; to be restored when a call ends.
     pub authority: AuthorityWatch,
     /// Hosts that it reached through its proxy.
-    pub connections: Connections,
+    pub connections: ReachedHosts,
 }
 
 impl Launched {
@@ -171,9 +171,9 @@ impl Launch {
             cwd: confinement.root.clone(),
             inherited: Vec::new(),
             set: Vec::new(),
-            input: Input::Pipe,
-            output: Output::Separate,
-            limits: Limits::default(),
+            input: ProgramStdin::Pipe,
+            output: ProgramStdout::Separate,
+            limits: ProcessLimits::default(),
             profile,
             confinement,
         }

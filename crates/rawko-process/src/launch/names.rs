@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::git;
+use super::path_cache::SettledValues;
 use super::protected_names::protected_name;
-use super::settled::Settled;
 
 /// Directories of tools, which are large and which nothing reads instructions from.
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
@@ -54,7 +54,7 @@ pub(crate) struct Listing {
 
 /// Returns the entries of a directory, read again if it changed.
 pub(crate) fn listing(directory: &Path) -> Arc<Listing> {
-    static KNOWN: Settled<Listing> = Settled::new();
+    static KNOWN: SettledValues<Listing> = SettledValues::new();
     KNOWN.get(directory, |directory| {
         let (mut listing, mut parts) = (Listing::default(), [false; GIT_PARTS.len()]);
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -9,16 +9,18 @@ use tokio::process::Command;
 
 use super::environment;
 use super::helper_file::own_program;
-use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Layer, Layers, Output, Profile};
-use crate::egress::Connections;
+use super::{
+    AuthorityWatch, KernelLayer, Launch, LaunchError, Launched, Layers, Profile, ProgramStdin, ProgramStdout,
+};
+use crate::egress::ReachedHosts;
 use crate::helper::WORD;
-use crate::mark::Mark;
+use crate::mark::CallId;
 use crate::platform::SESSION;
 use crate::processes::Processes;
 
 /// `why`: the reason that nothing confines it.
 pub(super) fn start(launch: Launch, why: &str) -> Result<Launched, LaunchError> {
-    let mark = Mark::new();
+    let mark = CallId::new();
     let root = &launch.confinement.root;
     let authority = match launch.profile {
         Profile::Trusted => AuthorityWatch::of_project(root),
@@ -51,15 +53,15 @@ pub(super) fn start(launch: Launch, why: &str) -> Result<Launched, LaunchError> 
         .envs([mark.variable()])
         .kill_on_drop(true);
     command.stdin(match launch.input {
-        Input::Null => Stdio::null(),
-        Input::Pipe => Stdio::piped(),
+        ProgramStdin::Null => Stdio::null(),
+        ProgramStdin::Pipe => Stdio::piped(),
     });
     let mut merged = None;
     match launch.output {
-        Output::Separate => {
+        ProgramStdout::Separate => {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        Output::Merged => {
+        ProgramStdout::Merged => {
             let (reader, writer) = std::io::pipe()?;
             command.stdout(writer.try_clone()?).stderr(writer);
             merged = Some(std::os::fd::OwnedFd::from(reader));
@@ -73,7 +75,7 @@ pub(super) fn start(launch: Launch, why: &str) -> Result<Launched, LaunchError> 
     }
     let processes = Processes::of_child(&child, mark)?;
     let layers = (launch.profile != Profile::Trusted).then(|| layers(own.is_some(), why));
-    Ok(Launched { child, processes, layers, authority, connections: Connections::default() })
+    Ok(Launched { child, processes, layers, authority, connections: ReachedHosts::default() })
 }
 
 /// Finds a program as the system would, so that one that is missing is reported here.
@@ -90,14 +92,14 @@ fn found(program: PathBuf, path: Option<&str>) -> io::Result<PathBuf> {
 fn layers(has_session: bool, why: &str) -> Layers {
     let mut layers = Layers::default();
     let session = if has_session { Ok(String::new()) } else { Err(why.to_owned()) };
-    layers.add(Layer::Session, session);
+    layers.add(KernelLayer::Session, session);
     for layer in [
-        Layer::PidNamespace,
-        Layer::MountNamespace,
-        Layer::NetworkNamespace,
-        Layer::Privileges,
-        Layer::Landlock,
-        Layer::Seccomp,
+        KernelLayer::PidNamespace,
+        KernelLayer::MountNamespace,
+        KernelLayer::NetworkNamespace,
+        KernelLayer::Privileges,
+        KernelLayer::Landlock,
+        KernelLayer::Seccomp,
     ] {
         layers.add(layer, Err("not on this system".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! The messages between the launcher and its helper process: one `Spec` there, one `Report` back. Separate, because both
+//! The messages between the launcher and its helper process: one `Spec` there, one `HelperReport` back. Separate, because both
 //! sides of the process boundary read them.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) struct Spec {
     pub(crate) env: Vec<(String, String)>,
     /// `None`: not confined, only in a session of its own.
     pub(crate) confined: Option<Confined>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProcessLimits,
     /// The soft limit of file locks that marks the processes of the call.
     pub(crate) mark: u64,
     /// The variable that marks them where there is no PID namespace.
@@ -33,7 +33,7 @@ pub(crate) struct Spec {
 pub(crate) struct Confined {
     /// The file system that the program sees, by path. Parents come before children.
     #[serde(with = "any_path::keys")]
-    pub(crate) view: BTreeMap<PathBuf, Place>,
+    pub(crate) view: BTreeMap<PathBuf, ViewPath>,
     /// What may be written on the host; a place in the view can narrow it.
     #[serde(with = "any_path::list")]
     pub(crate) writable: Vec<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) struct Confined {
 
 /// One path of the view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum ViewPath {
     /// A directory in memory, gone with the call.
     Private,
     /// A path of the host, read-only.
@@ -95,7 +95,7 @@ pub(crate) enum Network {
 
 /// Resource limits of the started processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Maximum size in bytes of a file that a process writes (`RLIMIT_FSIZE`); `None`: as inherited.
     pub file_bytes: Option<u64>,
     /// CPU time of each process in seconds (`RLIMIT_CPU`); `None`: as inherited.
@@ -106,20 +106,20 @@ pub struct Limits {
 
 /// The answer of the helper.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) started: Result<Started, Refusal>,
+pub(crate) struct HelperReport {
+    pub(crate) started: Result<StartedProcess, LaunchRefusal>,
     pub(crate) layers: Layers,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Started {
+pub(crate) struct StartedProcess {
     /// The first process of the PID namespace: everything ends with it. `None` without such a namespace.
     pub(crate) init: Option<i32>,
     pub(crate) has_listener: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Refusal {
+pub(crate) enum LaunchRefusal {
     /// The program could not be executed.
     Program { errno: i32 },
     /// The kernel does not let the file system be replaced.

@@ -15,12 +15,14 @@ use super::helper_file::helper;
 use super::needed;
 use super::plain;
 use super::profile::{Profile, Sandbox};
-use super::spec::{Confined, Network, Refusal, Report, Spec};
-use super::view::View;
-use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Layer, Output, frame, warning};
-use crate::egress::{Connections, Proxy};
+use super::spec::{Confined, HelperReport, LaunchRefusal, Network, Spec};
+use super::view::PathView;
+use super::{
+    AuthorityWatch, KernelLayer, Launch, LaunchError, Launched, ProgramStdin, ProgramStdout, frame, warning,
+};
+use crate::egress::{Proxy, ReachedHosts};
 use crate::helper::WORD;
-use crate::mark::Mark;
+use crate::mark::CallId;
 use crate::pins;
 use crate::platform;
 use crate::processes::Processes;
@@ -127,7 +129,7 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
         false => AuthorityWatch::of_project(root),
     };
     let (control, theirs) = UnixStream::pair()?;
-    let mark = Mark::of(spec.mark);
+    let mark = CallId::of(spec.mark);
     let mut child = Command::new(helper)
         .arg(WORD)
         .current_dir("/")
@@ -144,23 +146,23 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     control.set_read_timeout(Some(REPORT_TIME_MAX))?;
     let (text, descriptors) = frame::receive(&control)
         .map_err(|error| io::Error::other(format!("the sandbox helper failed: {error}")))?;
-    let report: Report = serde_json::from_slice(&text).map_err(io::Error::other)?;
+    let report: HelperReport = serde_json::from_slice(&text).map_err(io::Error::other)?;
     let started = report.started.map_err(|refusal| match refusal {
-        Refusal::Program { errno } => Failed::Program(io::Error::from_raw_os_error(errno)),
-        Refusal::View { message } => Failed::View(message),
-        Refusal::Place { message } => Failed::Place(message),
-        Refusal::Confinement { message } => Failed::Confinement(message),
+        LaunchRefusal::Program { errno } => Failed::Program(io::Error::from_raw_os_error(errno)),
+        LaunchRefusal::View { message } => Failed::View(message),
+        LaunchRefusal::Place { message } => Failed::Place(message),
+        LaunchRefusal::Confinement { message } => Failed::Confinement(message),
     })?;
     warning::missing(&report.layers);
     if spec.confined.is_some() {
-        let has_mounts = report.layers.has(Layer::MountNamespace);
+        let has_mounts = report.layers.has(KernelLayer::MountNamespace);
         HAS_MOUNTS.store(has_mounts, Ordering::Relaxed);
         if has_mounts {
             authority.drop_copies();
         }
     }
     pipes.give(&mut child)?;
-    let connections = Connections::default();
+    let connections = ReachedHosts::default();
     let processes = match started.init {
         Some(init) => {
             let listener = descriptors.into_iter().next().filter(|_| started.has_listener);
@@ -186,16 +188,16 @@ struct Pipes {
 impl Pipes {
     fn new(launch: &Launch) -> io::Result<Self> {
         let (stdin, input) = match launch.input {
-            Input::Null => (OwnedFd::from(std::fs::File::open("/dev/null")?), None),
-            Input::Pipe => {
+            ProgramStdin::Null => (OwnedFd::from(std::fs::File::open("/dev/null")?), None),
+            ProgramStdin::Pipe => {
                 let (reader, writer) = io::pipe()?;
                 (reader.into(), Some(writer.into()))
             }
         };
         let (output, stdout) = io::pipe()?;
         let (errors, stderr) = match launch.output {
-            Output::Merged => (None, stdout.try_clone()?),
-            Output::Separate => {
+            ProgramStdout::Merged => (None, stdout.try_clone()?),
+            ProgramStdout::Separate => {
                 let (reader, writer) = io::pipe()?;
                 (Some(reader.into()), writer)
             }
@@ -216,7 +218,7 @@ impl Pipes {
 fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
     let confinement = &launch.confinement;
     let inherited = || launch.inherited.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let mark = Mark::new();
+    let mark = CallId::new();
     let (variable, value) = mark.variable();
     let mut spec = Spec {
         program: program(launch),
@@ -236,9 +238,13 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         spec.env.extend(launch.set.iter().cloned());
         return Ok(spec);
     }
-    let view =
-        View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
-            .map_err(LaunchError::Confinement)?;
+    let view = PathView::new(
+        confinement,
+        launch.profile,
+        &launch.inherited,
+        &needed::of_launch(launch, &spec.program),
+    )
+    .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
     if launch.profile == Profile::ReadOnly {
         spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");

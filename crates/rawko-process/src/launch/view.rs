@@ -9,7 +9,7 @@ use super::authority;
 use super::confinement::Confinement;
 use super::git;
 use super::profile::Profile;
-use super::spec::Place;
+use super::spec::ViewPath;
 use super::{environment, home, links, needed};
 use crate::pins;
 
@@ -41,8 +41,8 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 const DURABLE_TEMPORARY: &str = "/var/tmp";
 const TEMPORARY: &str = "/tmp";
 
-pub(crate) struct View {
-    pub(crate) places: BTreeMap<PathBuf, Place>,
+pub(crate) struct PathView {
+    pub(crate) places: BTreeMap<PathBuf, ViewPath>,
     pub(crate) writable: Vec<PathBuf>,
     /// Paths that are others on the host: home and `/tmp`.
     pub(crate) private: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub(crate) struct View {
     movable: Vec<PathBuf>,
 }
 
-impl View {
+impl PathView {
     /// `own`: paths outside the usual ones that the program itself lies in.
     pub(crate) fn new(
         confinement: &Confinement,
@@ -121,22 +121,22 @@ impl View {
                 Ok(found) if found.is_symlink() => self.link(&path),
                 Ok(_) => {
                     self.readable.push(path.clone());
-                    self.places.insert(path, Place::Read);
+                    self.places.insert(path, ViewPath::Read);
                 }
                 Err(_) => {}
             }
         }
         let device = Path::new("/dev");
-        self.places.insert(device.into(), Place::Private);
+        self.places.insert(device.into(), ViewPath::Private);
         for name in DEVICES {
-            self.places.insert(device.join(name), Place::Device);
+            self.places.insert(device.join(name), ViewPath::Device);
         }
         for (name, target) in DEVICE_LINKS {
-            self.places.insert(device.join(name), Place::Link { target: target.into() });
+            self.places.insert(device.join(name), ViewPath::Link { target: target.into() });
         }
-        self.places.insert(device.join("shm"), Place::Private);
-        self.places.insert(device.join("pts"), Place::Terminals);
-        self.places.insert("/proc".into(), Place::Processes);
+        self.places.insert(device.join("shm"), ViewPath::Private);
+        self.places.insert(device.join("pts"), ViewPath::Terminals);
+        self.places.insert("/proc".into(), ViewPath::Processes);
     }
 
     /// Only the accounts that the program has to know.
@@ -151,7 +151,7 @@ impl View {
         let groups = format!("root:x:0:\n{name}:x:{group}:\nnogroup:x:65534:\n");
         for (file, text) in [("/etc/passwd", passwd), ("/etc/group", groups)] {
             if Path::new(file).is_file() {
-                self.places.insert(file.into(), Place::Text { text });
+                self.places.insert(file.into(), ViewPath::Text { text });
             }
         }
     }
@@ -162,17 +162,17 @@ impl View {
             return;
         }
         self.private.push(home.to_owned());
-        self.places.insert(home.to_owned(), Place::Private);
+        self.places.insert(home.to_owned(), ViewPath::Private);
         for path in home::tool_chains(home) {
             self.read(&path);
         }
         for path in home::caches(home) {
-            if self.places.get(&path) == Some(&Place::Read) {
-                self.places.insert(path, Place::Copy);
+            if self.places.get(&path) == Some(&ViewPath::Read) {
+                self.places.insert(path, ViewPath::Copy);
             }
         }
         if let Some(text) = home::git_identity(home) {
-            self.places.insert(home.join(".gitconfig"), Place::Text { text });
+            self.places.insert(home.join(".gitconfig"), ViewPath::Text { text });
         }
     }
 
@@ -201,8 +201,8 @@ impl View {
         let durable = Path::new(DURABLE_TEMPORARY);
         if !self.places.contains_key(durable) {
             let is_used = self.places.keys().any(|path| path.starts_with(durable));
-            let link = Place::Link { target: TEMPORARY.into() };
-            self.places.insert(durable.into(), if is_used { Place::Private } else { link });
+            let link = ViewPath::Link { target: TEMPORARY.into() };
+            self.places.insert(durable.into(), if is_used { ViewPath::Private } else { link });
         }
         // It is the project.
         if self.places.contains_key(Path::new(TEMPORARY)) {
@@ -212,15 +212,15 @@ impl View {
         let is_used = self.places.keys().any(|path| path.starts_with(TEMPORARY));
         match scratch {
             Some(source) if !is_used => {
-                self.places.insert(TEMPORARY.into(), Place::Write { source });
+                self.places.insert(TEMPORARY.into(), ViewPath::Write { source });
             }
             Some(source) => {
-                self.places.insert(TEMPORARY.into(), Place::Private);
+                self.places.insert(TEMPORARY.into(), ViewPath::Private);
                 self.temporary.clone_from(&source);
                 self.write(&source);
             }
             None => {
-                self.places.insert(TEMPORARY.into(), Place::Private);
+                self.places.insert(TEMPORARY.into(), ViewPath::Private);
             }
         }
         self.private.push(TEMPORARY.into());
@@ -230,7 +230,7 @@ impl View {
     fn protect(&mut self, protected: &[PathBuf]) {
         for path in protected.iter().filter_map(|path| without_links(path)) {
             if self.is_on_host(&path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
-                self.places.insert(path, Place::Read);
+                self.places.insert(path, ViewPath::Read);
             }
         }
     }
@@ -240,20 +240,20 @@ impl View {
     fn pin(&mut self) {
         let mut pinned = Vec::new();
         for (path, place) in &self.places {
-            if !matches!(place, Place::Read | Place::Hidden) || self.movable.contains(path) {
+            if !matches!(place, ViewPath::Read | ViewPath::Hidden) || self.movable.contains(path) {
                 continue;
             }
             let above = path.ancestors().skip(1).take_while(|above| !self.places.contains_key(*above));
             let above: Vec<&Path> = above.collect();
             let nearest = above.last().unwrap_or(&path.as_path()).parent();
-            if let Some(Place::Write { source }) = nearest.and_then(|nearest| self.places.get(nearest))
+            if let Some(ViewPath::Write { source }) = nearest.and_then(|nearest| self.places.get(nearest))
                 && nearest == Some(source)
             {
                 pinned.extend(above.into_iter().map(Path::to_owned));
             }
         }
         for path in pinned {
-            self.places.insert(path.clone(), Place::Write { source: path });
+            self.places.insert(path.clone(), ViewPath::Write { source: path });
         }
     }
 
@@ -266,7 +266,7 @@ impl View {
                 && self.is_on_host(path)
                 && path.symlink_metadata().is_ok_and(|found| !found.is_symlink())
             {
-                self.places.insert(path.clone(), Place::Hidden);
+                self.places.insert(path.clone(), ViewPath::Hidden);
             }
         }
         let below_hidden = |path: &PathBuf| {
@@ -277,7 +277,7 @@ impl View {
             .keys()
             .filter(|path| {
                 below_hidden(path)
-                    && path.ancestors().skip(1).any(|above| places.get(above) == Some(&Place::Hidden))
+                    && path.ancestors().skip(1).any(|above| places.get(above) == Some(&ViewPath::Hidden))
             })
             .cloned()
             .collect();
@@ -289,7 +289,7 @@ impl View {
 
     fn is_on_host(&self, path: &Path) -> bool {
         let nearest = path.ancestors().find_map(|above| self.places.get(above));
-        matches!(nearest, Some(Place::Read | Place::Copy | Place::Write { .. }))
+        matches!(nearest, Some(ViewPath::Read | ViewPath::Copy | ViewPath::Write { .. }))
     }
 
     fn read(&mut self, path: &Path) {
@@ -303,7 +303,7 @@ impl View {
         }
         self.readable.push(real.clone());
         if !is_seen && !self.places.contains_key(&real) {
-            self.places.insert(real, Place::Read);
+            self.places.insert(real, ViewPath::Read);
         }
     }
 
@@ -317,7 +317,7 @@ impl View {
         }
         self.readable.push(real.clone());
         self.writable.push(real.clone());
-        self.places.insert(real.clone(), Place::Write { source: real });
+        self.places.insert(real.clone(), ViewPath::Write { source: real });
     }
 
     /// Repeats the links on the way to a path.
@@ -328,7 +328,7 @@ impl View {
             if let Ok(target) = fs::read_link(way)
                 && !self.is_on_host(way)
             {
-                self.places.insert(way.to_owned(), Place::Link { target });
+                self.places.insert(way.to_owned(), ViewPath::Link { target });
                 return;
             }
         }

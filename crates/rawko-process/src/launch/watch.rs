@@ -13,7 +13,7 @@ use super::any_path;
 use super::authority;
 use super::git;
 use super::git_state::{self, Inside};
-use super::guard::Guard;
+use super::guard::RestoreGuard;
 use super::kept::KeptFiles;
 use super::names::{self, Survey};
 use super::regular;
@@ -30,7 +30,7 @@ pub struct AuthorityWatch {
     absent: Vec<PathBuf>,
     /// Links: a mount cannot cover one.
     #[serde(with = "any_path::keys")]
-    links: BTreeMap<PathBuf, Target>,
+    links: BTreeMap<PathBuf, LinkTarget>,
     /// What git obeys in repositories inside the project, which programs make and remove.
     #[serde(with = "any_path::keys")]
     obeyed: BTreeMap<PathBuf, Content>,
@@ -42,12 +42,12 @@ pub struct AuthorityWatch {
     /// Copies of them, if no mount protects them.
     kept: KeptFiles,
     #[serde(skip)]
-    guard: Option<Guard>,
+    guard: Option<RestoreGuard>,
 }
 
 /// Where a link leads.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Target(#[serde(with = "any_path")] PathBuf);
+struct LinkTarget(#[serde(with = "any_path")] PathBuf);
 
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
@@ -75,7 +75,7 @@ impl AuthorityWatch {
         let of_git = project.join(".git");
         let links = paths.iter().chain([&of_git]);
         let links =
-            links.filter_map(|path| Some((path.clone(), Target(fs::read_link(path).ok()?)))).collect();
+            links.filter_map(|path| Some((path.clone(), LinkTarget(fs::read_link(path).ok()?)))).collect();
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
         let survey = Survey::of(&project);
@@ -98,7 +98,7 @@ impl AuthorityWatch {
 
     /// Sees to it that the state is restored also if this process is killed, or drops this before [`Self::restore`].
     pub fn guard(&mut self) {
-        self.guard = Guard::start(self);
+        self.guard = RestoreGuard::start(self);
     }
 
     /// Renames files that were created since, and restores links. Returns a line for each.
@@ -187,7 +187,7 @@ enum Content {
         /// Names of the same file.
         links: u64,
     },
-    Link(Target),
+    Link(LinkTarget),
     /// A directory, or nothing that can be read.
     Other,
 }
@@ -195,7 +195,7 @@ enum Content {
 impl Content {
     fn of(path: &Path) -> Self {
         match (fs::read_link(path), regular::read(path)) {
-            (Ok(target), _) => Content::Link(Target(target)),
+            (Ok(target), _) => Content::Link(LinkTarget(target)),
             (Err(_), Some(bytes)) => {
                 Content::File { bytes, links: path.symlink_metadata().map_or(0, |found| found.nlink()) }
             }

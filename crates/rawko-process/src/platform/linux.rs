@@ -8,7 +8,7 @@ use rustix::process::{
     prlimit,
 };
 
-use super::{Entry, table};
+use super::{ProcessRow, table};
 
 const LIMIT_LINE: &str = "Max file locks";
 
@@ -16,7 +16,7 @@ pub(super) fn process_ids() -> Vec<i32> {
     table::ids()
 }
 
-pub(super) fn process(pid: i32) -> Option<Entry> {
+pub(super) fn process(pid: i32) -> Option<ProcessRow> {
     table::read(pid)
 }
 

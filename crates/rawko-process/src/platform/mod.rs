@@ -48,7 +48,7 @@ pub fn is_portable() -> bool {
 
 /// One row of the process table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ProcessRow {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
     pub(crate) group: i32,
@@ -59,7 +59,7 @@ pub(crate) struct Entry {
     pub(crate) is_zombie: bool,
 }
 
-impl Entry {
+impl ProcessRow {
     pub(crate) fn pid(&self) -> Option<Pid> {
         Pid::from_raw(self.pid)
     }
@@ -82,7 +82,7 @@ pub(crate) fn process_ids() -> Vec<i32> {
 }
 
 /// Returns one process.
-pub(crate) fn process(pid: i32) -> Option<Entry> {
+pub(crate) fn process(pid: i32) -> Option<ProcessRow> {
     chosen!(process(pid))
 }
 

@@ -3,13 +3,13 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Entry;
+use super::ProcessRow;
 
 pub(super) fn process_ids() -> Vec<i32> {
     Vec::new()
 }
 
-pub(super) fn process(_: i32) -> Option<Entry> {
+pub(super) fn process(_: i32) -> Option<ProcessRow> {
     None
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Entry;
+use super::ProcessRow;
 
 /// The ids at one moment. The kernel lists them in ascending order; the newest are most likely to end or fork soon.
 pub(super) fn ids() -> Vec<i32> {
@@ -13,7 +13,7 @@ pub(super) fn ids() -> Vec<i32> {
     ids
 }
 
-pub(super) fn read(pid: i32) -> Option<Entry> {
+pub(super) fn read(pid: i32) -> Option<ProcessRow> {
     let text = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     parse(pid, &text)
 }
@@ -29,11 +29,11 @@ pub(super) fn pipes(pid: i32) -> Vec<String> {
 }
 
 /// The name of the program stands in brackets and may hold anything, brackets too.
-fn parse(pid: i32, text: &str) -> Option<Entry> {
+fn parse(pid: i32, text: &str) -> Option<ProcessRow> {
     let (_, after_name) = text.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<i32>().ok();
-    Some(Entry {
+    Some(ProcessRow {
         pid,
         parent: number(1)?,
         group: number(2)?,
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_is_skipped() {
         let text = "7 (a) S (b)) Z 1 7 6 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 3531 2 3 4";
-        let expected = Entry { pid: 7, parent: 1, group: 7, session: 6, started: 3531, is_zombie: true };
+        let expected = ProcessRow { pid: 7, parent: 1, group: 7, session: 6, started: 3531, is_zombie: true };
         assert_eq!(parse(7, text), Some(expected));
         assert_eq!(parse(7, "7 (cut"), None);
         assert_eq!(parse(7, "7 (cut) S 1 2"), None);

@@ -86,8 +86,8 @@ async fn what_a_program_leaves_does_not_widen_the_view() {
     let launch = |path: String| rawko_process::Launch {
         args: vec!["-c".into(), format!("cat {}/secret; echo WORKS", at(&beside))],
         inherited: vec![("PATH".into(), format!("{path}:/usr/bin:/bin"))],
-        input: rawko_process::Input::Null,
-        output: rawko_process::Output::Merged,
+        input: rawko_process::ProgramStdin::Null,
+        output: rawko_process::ProgramStdout::Merged,
         ..rawko_process::Launch::new("bash", Profile::Workspace, yard.confinement())
     };
     for (path, is_seen) in [(at(&yard.root.join(".venv/bin")), false), (at(&beside.join("bin")), true)] {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use rawko_process::{Confinement, Input, Launch, Output, Profile, ProjectAccess};
+use rawko_process::{Confinement, Launch, Profile, ProgramStdin, ProgramStdout, ProjectAccess};
 use tokio::io::AsyncReadExt;
 
 struct Yard {
@@ -52,8 +52,8 @@ impl Yard {
         Launch {
             args: vec!["-c".into(), script.into()],
             inherited: std::env::vars().collect(),
-            input: Input::Null,
-            output: Output::Merged,
+            input: ProgramStdin::Null,
+            output: ProgramStdout::Merged,
             ..Launch::new("bash", profile, confinement)
         }
     }

@@ -2,7 +2,7 @@
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use crate::process::Child;
+use crate::process::AgentProcess;
 use crate::program::{ProgramAgent, ProgramHost, TurnError, TurnRequest, TurnResult};
 
 /// Fails: this build has no Agent Client Protocol.
@@ -18,7 +18,7 @@ pub(crate) async fn converse(
     _pipes: (ChildStdin, ChildStdout),
     _request: &TurnRequest,
     _host: &dyn ProgramHost,
-    _child: &Child,
+    _child: &AgentProcess,
 ) -> Result<TurnResult, TurnError> {
     insist_on_feature(&agent.command)?;
     Err(TurnError::Cancelled)

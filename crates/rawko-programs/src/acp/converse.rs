@@ -9,11 +9,11 @@ use agent_client_protocol::v1::schema::{
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 
-use super::serve::FromAgent;
-use super::session::{Session, Stopped};
-use super::updates::TurnState;
+use super::serve::AcpMessage;
+use super::session::{AcpSession, StoppedPrompt};
+use super::updates::PromptState;
 use super::wire::{Closed, LINE_BYTES_MAX, Wire};
-use crate::process::Child;
+use crate::process::AgentProcess;
 use crate::program::{ProgramAgent, ProgramHost, TurnError, TurnRequest, TurnResult, in_time};
 use rawko_model::provider::ErrorCode;
 
@@ -29,7 +29,7 @@ pub(crate) async fn converse(
     (stdin, stdout): (ChildStdin, ChildStdout),
     request: &TurnRequest,
     host: &dyn ProgramHost,
-    child: &Child,
+    child: &AgentProcess,
 ) -> Result<TurnResult, TurnError> {
     let (wire, channel, closed) = Wire::new(stdin, stdout);
     let (tell, from_agent) = mpsc::unbounded_channel();
@@ -39,35 +39,35 @@ pub(crate) async fn converse(
         .name("rawko")
         .on_receive_notification(
             async move |update: SessionNotification, _| {
-                let _ = updates.send(FromAgent::Update(update));
+                let _ = updates.send(AcpMessage::Update(update));
                 Ok(())
             },
             agent_client_protocol::on_receive_notification!(),
         )
         .on_receive_request(
             async move |request: RequestPermissionRequest, responder, _| {
-                let _ = permissions.send(FromAgent::Permission(request, responder));
+                let _ = permissions.send(AcpMessage::Permission(request, responder));
                 Ok(())
             },
             agent_client_protocol::on_receive_request!(),
         )
         .on_receive_request(
             async move |request: ReadTextFileRequest, responder, _| {
-                let _ = reads.send(FromAgent::Read(request, responder));
+                let _ = reads.send(AcpMessage::Read(request, responder));
                 Ok(())
             },
             agent_client_protocol::on_receive_request!(),
         )
         .on_receive_request(
             async move |request: WriteTextFileRequest, responder, _| {
-                let _ = writes.send(FromAgent::Write(request, responder));
+                let _ = writes.send(AcpMessage::Write(request, responder));
                 Ok(())
             },
             agent_client_protocol::on_receive_request!(),
         )
         .connect_with(channel, async move |connection| {
-            let heard = TurnState::default();
-            let session = Session { agent, auth_method, host, connection, from_agent, closed, heard };
+            let heard = PromptState::default();
+            let session = AcpSession { agent, auth_method, host, connection, from_agent, closed, heard };
             Ok(session.run(request).await)
         })
         .await;
@@ -81,26 +81,28 @@ pub(crate) async fn converse(
     }
 }
 
-async fn in_words(timeout: Duration, stopped: Stopped, child: &Child) -> TurnError {
+async fn in_words(timeout: Duration, stopped: StoppedPrompt, child: &AgentProcess) -> TurnError {
     match stopped {
-        Stopped::Closed(Closed::Ended) => ended(child).await,
-        Stopped::Closed(Closed::LineTooLong) => {
+        StoppedPrompt::Closed(Closed::Ended) => ended(child).await,
+        StoppedPrompt::Closed(Closed::LineTooLong) => {
             TurnError::TooLong { bytes_max: LINE_BYTES_MAX, what: "in one line" }
         }
-        Stopped::Closed(Closed::DoesNotRead) => TurnError::Malformed("it does not read its input".to_owned()),
-        Stopped::Silent => {
+        StoppedPrompt::Closed(Closed::DoesNotRead) => {
+            TurnError::Malformed("it does not read its input".to_owned())
+        }
+        StoppedPrompt::Silent => {
             TurnError::Silent { within: in_time(timeout), detail: child.ending_in_words().await }
         }
-        Stopped::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
+        StoppedPrompt::Refused(error) if error.code == agent_client_protocol::ErrorCode::AUTH_REQUIRED => {
             TurnError::Unauthenticated(error.message)
         }
-        Stopped::Refused(error) => {
+        StoppedPrompt::Refused(error) => {
             let message = format!("the agent answered with an error: {}", in_full(&error));
             TurnError::Reported { code: ErrorCode::Unknown, message }
         }
-        Stopped::Unauthenticated(why) => TurnError::Unauthenticated(why),
-        Stopped::NoHandshake(error) => TurnError::Malformed(in_full(&error)),
-        Stopped::Cancelled => TurnError::Cancelled,
+        StoppedPrompt::Unauthenticated(why) => TurnError::Unauthenticated(why),
+        StoppedPrompt::NoHandshake(error) => TurnError::Malformed(in_full(&error)),
+        StoppedPrompt::Cancelled => TurnError::Cancelled,
     }
 }
 
@@ -109,7 +111,7 @@ fn in_full(error: &agent_client_protocol::Error) -> String {
     format!("{}{details}", error.message)
 }
 
-async fn ended(child: &Child) -> TurnError {
+async fn ended(child: &AgentProcess) -> TurnError {
     // The end of the output arrives before the exit status.
     let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
     TurnError::Ended(child.ending_in_words().await)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "session/prompt", response = PromptResponse)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Prompt {
+pub(super) struct AcpPrompt {
     pub(super) session_id: SessionId,
     pub(super) prompt: Vec<ContentBlock>,
 }
@@ -19,19 +19,19 @@ pub(super) struct PromptResponse {
     pub(super) stop_reason: StopReason,
     /// `None` also if its shape is unknown: usage is not part of the protocol yet.
     #[serde(default, deserialize_with = "if_known")]
-    pub(super) usage: Option<Spent>,
+    pub(super) usage: Option<AcpUsage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Spent {
+pub(super) struct AcpUsage {
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
     #[serde(default)]
     pub(super) cached_read_tokens: Option<u64>,
 }
 
-fn if_known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Spent>, D::Error> {
+fn if_known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<AcpUsage>, D::Error> {
     let usage = serde_json::Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(usage).ok())
 }

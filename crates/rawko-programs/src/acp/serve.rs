@@ -12,25 +12,25 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode};
 use rawko_core::Value;
 
-use crate::program::{AgentOperation, AskedKind, ProgramHost, Verdict};
+use crate::program::{AgentOperation, AskedKind, OperationVerdict, ProgramHost};
 
 /// Messages that the agent sends on its own. Forwarded to the host; the library's callbacks decide nothing.
-pub(super) enum FromAgent {
+pub(super) enum AcpMessage {
     Update(SessionNotification),
     Permission(RequestPermissionRequest, Responder<RequestPermissionResponse>),
     Read(ReadTextFileRequest, Responder<ReadTextFileResponse>),
     Write(WriteTextFileRequest, Responder<WriteTextFileResponse>),
 }
 
-pub(super) type Serving<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
+pub(super) type ServeFuture<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
 
 /// Answers a message that requires a response.
-pub(super) fn answer(host: &dyn ProgramHost, said: FromAgent) -> Option<Serving<'_>> {
+pub(super) fn answer(host: &dyn ProgramHost, said: AcpMessage) -> Option<ServeFuture<'_>> {
     match said {
-        FromAgent::Permission(request, responder) => Some(permission(host, request, responder)),
-        FromAgent::Read(request, responder) => Some(read(host, request, responder)),
-        FromAgent::Write(request, responder) => Some(write(host, request, responder)),
-        FromAgent::Update(_) => None,
+        AcpMessage::Permission(request, responder) => Some(permission(host, request, responder)),
+        AcpMessage::Read(request, responder) => Some(read(host, request, responder)),
+        AcpMessage::Write(request, responder) => Some(write(host, request, responder)),
+        AcpMessage::Update(_) => None,
     }
 }
 
@@ -38,7 +38,7 @@ fn permission<'h>(
     host: &'h dyn ProgramHost,
     request: RequestPermissionRequest,
     responder: Responder<RequestPermissionResponse>,
-) -> Serving<'h> {
+) -> ServeFuture<'h> {
     Box::pin(async move {
         let options = request.options.clone();
         let verdict = host.permit(asked(request)).await;
@@ -56,7 +56,7 @@ fn read<'h>(
     host: &'h dyn ProgramHost,
     request: ReadTextFileRequest,
     responder: Responder<ReadTextFileResponse>,
-) -> Serving<'h> {
+) -> ServeFuture<'h> {
     Box::pin(async move {
         let text = host.read_file(request.path, request.line, request.limit).await;
         let _ = responder.respond_with_result(text.map(ReadTextFileResponse::new).map_err(refused));
@@ -67,7 +67,7 @@ fn write<'h>(
     host: &'h dyn ProgramHost,
     request: WriteTextFileRequest,
     responder: Responder<WriteTextFileResponse>,
-) -> Serving<'h> {
+) -> ServeFuture<'h> {
     Box::pin(async move {
         let written = host.write_file(request.path, request.content).await;
         let _ =
@@ -82,10 +82,10 @@ fn refused(why: String) -> Error {
 
 /// Picks the option that grants no more than the verdict: "allow always" is never chosen, because the gate decides each
 /// time.
-fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionOutcome {
+fn chosen(options: &[PermissionOption], verdict: &OperationVerdict) -> RequestPermissionOutcome {
     let wanted: &[PermissionOptionKind] = match verdict {
-        Verdict::Allow => &[PermissionOptionKind::AllowOnce],
-        Verdict::Deny => &[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+        OperationVerdict::Allow => &[PermissionOptionKind::AllowOnce],
+        OperationVerdict::Deny => &[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
     };
     let option = wanted.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind));
     option.map_or(RequestPermissionOutcome::Cancelled, |option| {
@@ -137,16 +137,16 @@ mod tests {
     fn the_option_chosen_says_no_more_than_the_verdict() {
         use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
         let cases = [
-            ("allow", Verdict::Allow, vec![AllowAlways, AllowOnce, RejectOnce], Some("1")),
-            ("deny", Verdict::Deny, vec![AllowOnce, RejectAlways, RejectOnce], Some("2")),
+            ("allow", OperationVerdict::Allow, vec![AllowAlways, AllowOnce, RejectOnce], Some("1")),
+            ("deny", OperationVerdict::Deny, vec![AllowOnce, RejectAlways, RejectOnce], Some("2")),
             (
                 "deny for ever, when that is all there is",
-                Verdict::Deny,
+                OperationVerdict::Deny,
                 vec![AllowOnce, RejectAlways],
                 Some("1"),
             ),
-            ("never allow for ever", Verdict::Allow, vec![AllowAlways, RejectOnce], None),
-            ("no way to say no", Verdict::Deny, vec![AllowOnce], None),
+            ("never allow for ever", OperationVerdict::Allow, vec![AllowAlways, RejectOnce], None),
+            ("no way to say no", OperationVerdict::Deny, vec![AllowOnce], None),
         ];
         for (case, verdict, kinds, expected) in cases {
             let options: Vec<PermissionOption> = kinds

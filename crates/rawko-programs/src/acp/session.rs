@@ -16,16 +16,16 @@ use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::prompt::{Prompt, PromptResponse};
-use super::serve::{self, FromAgent, Serving};
-use super::updates::{Heard, TurnState, stop_reason};
+use super::prompt::{AcpPrompt, PromptResponse};
+use super::serve::{self, AcpMessage, ServeFuture};
+use super::updates::{PromptState, UpdateResult, stop_reason};
 use super::wire::Closed;
-use crate::program::{Cancelling, ProgramAgent, ProgramHost, TurnRequest, TurnResult};
+use crate::program::{CancelFuture, ProgramAgent, ProgramHost, TurnRequest, TurnResult};
 use rawko_model::StopReason;
 use rawko_model::provider::StreamEvent;
 
 /// A turn that ended without a result.
-pub(super) enum Stopped {
+pub(super) enum StoppedPrompt {
     Closed(Closed),
     Silent,
     Refused(Error),
@@ -35,30 +35,30 @@ pub(super) enum Stopped {
     Cancelled,
 }
 
-pub(super) struct Session<'h> {
+pub(super) struct AcpSession<'h> {
     pub(super) agent: &'h ProgramAgent,
     pub(super) auth_method: Option<&'h str>,
     pub(super) host: &'h dyn ProgramHost,
     pub(super) connection: ConnectionTo<Agent>,
-    pub(super) from_agent: mpsc::UnboundedReceiver<FromAgent>,
+    pub(super) from_agent: mpsc::UnboundedReceiver<AcpMessage>,
     pub(super) closed: oneshot::Receiver<Closed>,
-    pub(super) heard: TurnState,
+    pub(super) heard: PromptState,
 }
 
 /// The next event while the agent works.
-enum Next {
-    Said(Box<FromAgent>),
+enum SessionEvent {
+    Said(Box<AcpMessage>),
     Served,
     Stopped(Result<PromptResponse, Error>),
     Cancelled,
     TimeIsUp,
 }
 
-impl<'h> Session<'h> {
-    pub(super) async fn run(mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
+impl<'h> AcpSession<'h> {
+    pub(super) async fn run(mut self, request: &TurnRequest) -> Result<TurnResult, StoppedPrompt> {
         let capabilities = self.initialize().await?;
         let session = match self.open(request, &capabilities).await {
-            Err(Stopped::Refused(error)) if error.code == ErrorCode::AUTH_REQUIRED => {
+            Err(StoppedPrompt::Refused(error)) if error.code == ErrorCode::AUTH_REQUIRED => {
                 self.authenticate(&capabilities).await?;
                 self.open(request, &capabilities).await?
             }
@@ -70,7 +70,7 @@ impl<'h> Session<'h> {
         let usage = self.heard.usage(&request.prompt);
         self.host.spent(usage);
         // Usage is reported for cancelled turns too.
-        if let Ok(_) | Err(Stopped::Cancelled) = stopped {
+        if let Ok(_) | Err(StoppedPrompt::Cancelled) = stopped {
             let stop_reason = *stopped.as_ref().unwrap_or(&StopReason::Other);
             self.host.heard(StreamEvent::MessageDone { usage, stop_reason });
         }
@@ -85,13 +85,13 @@ impl<'h> Session<'h> {
         })
     }
 
-    async fn initialize(&mut self) -> Result<InitializeResponse, Stopped> {
+    async fn initialize(&mut self) -> Result<InitializeResponse, StoppedPrompt> {
         let files = FileSystemCapabilities::new().read_text_file(true).write_text_file(true);
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::new().fs(files).terminal(false))
             .client_info(Implementation::new("rawko", env!("CARGO_PKG_VERSION")));
         self.ask(request).await.map_err(|stopped| match stopped {
-            Stopped::Refused(error) => Stopped::NoHandshake(error),
+            StoppedPrompt::Refused(error) => StoppedPrompt::NoHandshake(error),
             other => other,
         })
     }
@@ -101,7 +101,7 @@ impl<'h> Session<'h> {
         &mut self,
         request: &TurnRequest,
         capabilities: &InitializeResponse,
-    ) -> Result<SessionId, Stopped> {
+    ) -> Result<SessionId, StoppedPrompt> {
         let cwd = self.agent.cwd.clone();
         if let Some(session) =
             request.session.clone().filter(|_| capabilities.agent_capabilities.load_session)
@@ -113,7 +113,7 @@ impl<'h> Session<'h> {
         Ok(self.ask(NewSessionRequest::new(cwd)).await?.session_id)
     }
 
-    async fn authenticate(&mut self, capabilities: &InitializeResponse) -> Result<(), Stopped> {
+    async fn authenticate(&mut self, capabilities: &InitializeResponse) -> Result<(), StoppedPrompt> {
         let offered: Vec<String> = capabilities
             .auth_methods
             .iter()
@@ -129,31 +129,31 @@ impl<'h> Session<'h> {
         };
         let Some(method) = method else {
             let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
-            return Err(Stopped::Unauthenticated(match wanted {
+            return Err(StoppedPrompt::Unauthenticated(match wanted {
                 Some(wanted) => format!("it has no method `{wanted}`; its methods: {offered}"),
                 None => "it has no method that rawko can use".to_owned(),
             }));
         };
         match self.ask(AuthenticateRequest::new(method.clone())).await {
             Ok(_) => Ok(()),
-            Err(Stopped::Refused(error)) => Err(Stopped::Unauthenticated(error.message.clone())),
+            Err(StoppedPrompt::Refused(error)) => Err(StoppedPrompt::Unauthenticated(error.message.clone())),
             Err(other) => Err(other),
         }
     }
 
     /// Sends a request and waits for its response within the silence timeout.
-    async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, Stopped> {
+    async fn ask<R: JsonRpcRequest>(&mut self, request: R) -> Result<R::Response, StoppedPrompt> {
         let answer = self.connection.send_request(request).block_task();
         match timeout(self.agent.timeout, answer).await {
             Ok(answer) => answer.map_err(|error| self.refused(error)),
-            Err(_) => Err(Stopped::Silent),
+            Err(_) => Err(StoppedPrompt::Silent),
         }
     }
 
     /// Processes all queued updates.
     fn catch_up(&mut self) {
         while let Ok(said) = self.from_agent.try_recv() {
-            if let FromAgent::Update(update) = said {
+            if let AcpMessage::Update(update) = said {
                 self.hear(update.update);
             }
         }
@@ -162,17 +162,21 @@ impl<'h> Session<'h> {
     fn hear(&mut self, update: agent_client_protocol::v1::schema::SessionUpdate) {
         for heard in self.heard.take(update) {
             match heard {
-                Heard::Event(event) => self.host.heard(event),
-                Heard::Returned(result) => self.host.returned(result),
+                UpdateResult::Event(event) => self.host.heard(event),
+                UpdateResult::Returned(result) => self.host.returned(result),
             }
         }
     }
 
-    async fn prompt(&mut self, session: &SessionId, request: &TurnRequest) -> Result<StopReason, Stopped> {
+    async fn prompt(
+        &mut self,
+        session: &SessionId,
+        request: &TurnRequest,
+    ) -> Result<StopReason, StoppedPrompt> {
         let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt.clone()))];
-        let sent = self.connection.send_request(Prompt { session_id: session.clone(), prompt });
+        let sent = self.connection.send_request(AcpPrompt { session_id: session.clone(), prompt });
         let mut answer = Box::pin(sent.block_task());
-        let mut work = Work {
+        let mut work = PromptWork {
             cancelling: self.host.cancelled(),
             is_cancelled: false,
             deadline: Instant::now() + self.agent.timeout,
@@ -181,45 +185,47 @@ impl<'h> Session<'h> {
         };
         loop {
             match self.next(&mut answer, &mut work).await {
-                Next::Said(said) => {
+                SessionEvent::Said(said) => {
                     self.take(*said, &mut work);
                     self.host.spent(self.heard.usage(&request.prompt));
                 }
-                Next::Served => work.serving = None,
-                Next::Cancelled => {
+                SessionEvent::Served => work.serving = None,
+                SessionEvent::Cancelled => {
                     work.cancel(self.agent);
                     let _ = self.connection.send_notification(CancelNotification::new(session.clone()));
                 }
-                Next::Stopped(_) | Next::TimeIsUp if work.is_cancelled => return Err(Stopped::Cancelled),
-                Next::Stopped(answer) => return self.stopped(answer),
-                Next::TimeIsUp => return Err(Stopped::Silent),
+                SessionEvent::Stopped(_) | SessionEvent::TimeIsUp if work.is_cancelled => {
+                    return Err(StoppedPrompt::Cancelled);
+                }
+                SessionEvent::Stopped(answer) => return self.stopped(answer),
+                SessionEvent::TimeIsUp => return Err(StoppedPrompt::Silent),
             }
             work.go_on(self.agent, self.host);
         }
     }
 
-    fn take(&mut self, said: FromAgent, work: &mut Work<'h>) {
+    fn take(&mut self, said: AcpMessage, work: &mut PromptWork<'h>) {
         match said {
-            FromAgent::Update(update) => self.hear(update.update),
-            FromAgent::Permission(_, responder) if work.is_cancelled => {
+            AcpMessage::Update(update) => self.hear(update.update),
+            AcpMessage::Permission(_, responder) if work.is_cancelled => {
                 serve::permission_cancelled(responder)
             }
             // Dropping the responder answers with an error.
-            FromAgent::Read(..) | FromAgent::Write(..) if work.is_cancelled => {}
-            FromAgent::Permission(..) | FromAgent::Read(..) | FromAgent::Write(..) => {
+            AcpMessage::Read(..) | AcpMessage::Write(..) if work.is_cancelled => {}
+            AcpMessage::Permission(..) | AcpMessage::Read(..) | AcpMessage::Write(..) => {
                 work.waiting.push_back(said);
             }
         }
     }
 
-    fn stopped(&mut self, answer: Result<PromptResponse, Error>) -> Result<StopReason, Stopped> {
+    fn stopped(&mut self, answer: Result<PromptResponse, Error>) -> Result<StopReason, StoppedPrompt> {
         self.catch_up();
         let answer = answer.map_err(|error| self.refused(error))?;
         self.heard.spent = answer.usage;
-        stop_reason(answer.stop_reason).ok_or(Stopped::Cancelled)
+        stop_reason(answer.stop_reason).ok_or(StoppedPrompt::Cancelled)
     }
 
-    async fn next<A>(&mut self, answer: &mut Pin<Box<A>>, work: &mut Work<'h>) -> Next
+    async fn next<A>(&mut self, answer: &mut Pin<Box<A>>, work: &mut PromptWork<'h>) -> SessionEvent
     where
         A: Future<Output = Result<PromptResponse, Error>>,
     {
@@ -232,32 +238,32 @@ impl<'h> Session<'h> {
         };
         tokio::select! {
             biased;
-            answer = answer => Next::Stopped(answer),
-            Some(said) = self.from_agent.recv() => Next::Said(Box::new(said)),
-            () = served => Next::Served,
-            () = &mut work.cancelling, if !work.is_cancelled => Next::Cancelled,
+            answer = answer => SessionEvent::Stopped(answer),
+            Some(said) = self.from_agent.recv() => SessionEvent::Said(Box::new(said)),
+            () = served => SessionEvent::Served,
+            () = &mut work.cancelling, if !work.is_cancelled => SessionEvent::Cancelled,
             // The silence timeout does not run while we answer the agent.
-            () = sleep_until(work.deadline), if !is_serving => Next::TimeIsUp,
+            () = sleep_until(work.deadline), if !is_serving => SessionEvent::TimeIsUp,
         }
     }
 
     /// Classifies an error. A closing connection fails all open requests with its own error.
-    fn refused(&mut self, error: Error) -> Stopped {
-        self.closed.try_recv().map_or(Stopped::Refused(error), Stopped::Closed)
+    fn refused(&mut self, error: Error) -> StoppedPrompt {
+        self.closed.try_recv().map_or(StoppedPrompt::Refused(error), StoppedPrompt::Closed)
     }
 }
 
 /// The state of the agent's work on a prompt.
-struct Work<'h> {
-    cancelling: Cancelling<'h>,
+struct PromptWork<'h> {
+    cancelling: CancelFuture<'h>,
     is_cancelled: bool,
     /// Deadline for silence or, after a cancel, for termination.
     deadline: Instant,
-    waiting: VecDeque<FromAgent>,
-    serving: Option<Serving<'h>>,
+    waiting: VecDeque<AcpMessage>,
+    serving: Option<ServeFuture<'h>>,
 }
 
-impl<'h> Work<'h> {
+impl<'h> PromptWork<'h> {
     fn cancel(&mut self, agent: &ProgramAgent) {
         self.is_cancelled = true;
         self.deadline = Instant::now() + agent.cancel_grace;

@@ -7,18 +7,18 @@ use agent_client_protocol::v1::schema::{
 };
 use rawko_core::Value;
 
-use super::prompt::Spent;
-use crate::program::CallResult;
+use super::prompt::AcpUsage;
+use crate::program::EndedCall;
 use rawko_model::provider::StreamEvent;
 use rawko_model::{StopReason, Usage};
 
 /// The state accumulated over a turn.
 #[derive(Default)]
-pub(super) struct TurnState {
+pub(super) struct PromptState {
     pub(super) text: String,
     pub(super) usage: Usage,
     /// The usage that the agent reported.
-    pub(super) spent: Option<Spent>,
+    pub(super) spent: Option<AcpUsage>,
     /// Calls by id: an update need not repeat known fields.
     calls: BTreeMap<String, CallSoFar>,
     /// The session's cost at the start of the turn.
@@ -34,14 +34,14 @@ struct CallSoFar {
 }
 
 /// What an update leads to.
-pub(super) enum Heard {
+pub(super) enum UpdateResult {
     Event(StreamEvent),
-    Returned(CallResult),
+    Returned(EndedCall),
 }
 
-impl TurnState {
+impl PromptState {
     /// Applies an update and returns the resulting stream events, and the result of a call that has ended.
-    pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<Heard> {
+    pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<UpdateResult> {
         let ended = match &update {
             SessionUpdate::ToolCall(call) => {
                 let id = call.tool_call_id.to_string();
@@ -58,11 +58,11 @@ impl TurnState {
             }
             _ => None,
         };
-        let mut all: Vec<Heard> = self.events(update).into_iter().map(Heard::Event).collect();
+        let mut all: Vec<UpdateResult> = self.events(update).into_iter().map(UpdateResult::Event).collect();
         if let Some((id, status)) = ended.filter(|(_, status)| ended_with(*status)) {
             let CallSoFar { name, input, content } = self.calls.remove(&id).unwrap_or_default();
             let is_error = status == ToolCallStatus::Failed;
-            all.push(Heard::Returned(CallResult { id, name, input, content, is_error }));
+            all.push(UpdateResult::Returned(EndedCall { id, name, input, content, is_error }));
         }
         all
     }

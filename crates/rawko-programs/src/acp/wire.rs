@@ -6,7 +6,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::process::{Line, LineReader, LineWriter};
+use crate::process::{LineReader, LineWriter, ProgramLine};
 
 /// One message may contain a file.
 pub(super) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -51,12 +51,12 @@ async fn carry(stdin: ChildStdin, stdout: ChildStdout, channel: &mut Channel) ->
         tokio::select! {
             line = lines.next() => match line {
                 // Programs print unrelated text to stdout: lines that are not messages are ignored.
-                Line::Text(text) => if let Ok(message) = serde_json::from_str::<RawJsonRpcMessage>(&text) {
+                ProgramLine::Text(text) => if let Ok(message) = serde_json::from_str::<RawJsonRpcMessage>(&text) {
                     let _ = channel.tx.unbounded_send(TransportFrame::Single(message));
                 },
-                Line::NotUtf8 => {}
-                Line::TooLong => return Closed::LineTooLong,
-                Line::End => return Closed::Ended,
+                ProgramLine::NotUtf8 => {}
+                ProgramLine::TooLong => return Closed::LineTooLong,
+                ProgramLine::End => return Closed::Ended,
             },
             Ok(frame) = channel.rx.recv() => {
                 if let TransportFrame::Single(message) = frame

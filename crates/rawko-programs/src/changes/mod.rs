@@ -8,7 +8,7 @@ mod snapshot;
 use serde::{Deserialize, Serialize};
 
 pub use patch::Patch;
-pub use snapshot::Snapshot;
+pub use snapshot::FolderSnapshot;
 
 /// One file that differs from the beginning of the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

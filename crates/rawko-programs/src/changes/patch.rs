@@ -5,7 +5,7 @@ use std::path::Path;
 
 use similar::TextDiff;
 
-use super::{ChangeStatus, FileChange, Snapshot};
+use super::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::{quoted, text_inside};
 
 /// Changes as text.
@@ -19,7 +19,7 @@ pub struct Patch {
     pub left_out: Vec<String>,
 }
 
-impl Snapshot {
+impl FolderSnapshot {
     /// Returns the difference between the snapshot and the project now, whole.
     pub fn patch(&self, root: &Path) -> Patch {
         let mut patch = Patch::default();
@@ -67,7 +67,7 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
-    use super::super::Snapshot;
+    use super::super::FolderSnapshot;
 
     /// `git apply` turns the beginning into the present, byte for byte.
     #[test]
@@ -82,7 +82,7 @@ mod tests {
             before.iter().for_each(|(path, text)| fs::write(root.join(path), text).unwrap());
             fs::write(root.join("image.bin"), [0, 1, 2]).unwrap();
         }
-        let snapshot = Snapshot::take(project, state, "t").unwrap();
+        let snapshot = FolderSnapshot::take(project, state, "t").unwrap();
         fs::write(project.join("a.txt"), "one\n2\nthree").unwrap();
         fs::write(project.join("end.txt"), "a newline\n").unwrap();
         fs::write(project.join("sub/new.txt"), "new\n").unwrap();
@@ -108,7 +108,7 @@ mod tests {
         let [project, state, outside] = [dirs[0].path(), dirs[1].path(), dirs[2].path()];
         fs::write(outside.join("key"), "KEY\n").unwrap();
         fs::write(project.join("a.txt"), "a\n").unwrap();
-        let snapshot = Snapshot::take(project, state, "t").unwrap();
+        let snapshot = FolderSnapshot::take(project, state, "t").unwrap();
         fs::remove_file(project.join("a.txt")).unwrap();
         for name in ["a.txt", "new.txt"] {
             std::os::unix::fs::symlink(outside.join("key"), project.join(name)).unwrap();

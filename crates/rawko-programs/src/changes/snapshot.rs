@@ -1,4 +1,4 @@
-//! `Snapshot`: the files of a project at one moment, in a folder of the user's state directory. Texts are stored by their
+//! `FolderSnapshot`: the files of a project at one moment, in a folder of the user's state directory. Texts are stored by their
 //! hash, once.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const MANIFEST: &str = "files.json";
 
 /// A snapshot in its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct FolderSnapshot {
     folder: PathBuf,
     files: BTreeMap<String, FileMark>,
 }
@@ -38,9 +38,9 @@ struct FileMark {
     stored: bool,
 }
 
-impl Snapshot {
+impl FolderSnapshot {
     /// Takes a snapshot under a name, unless there is one: a repeated call must not forget the beginning.
-    pub fn take(root: &Path, all: &Path, name: &str) -> io::Result<Snapshot> {
+    pub fn take(root: &Path, all: &Path, name: &str) -> io::Result<FolderSnapshot> {
         if let Some(taken) = Self::open(all, name)? {
             return Ok(taken);
         }
@@ -64,7 +64,7 @@ impl Snapshot {
         let (manifest, draft) = (folder.join(MANIFEST), folder.join("files.json.new"));
         fs::write(&draft, serde_json::to_vec(&files)?)?;
         fs::rename(draft, manifest)?;
-        Ok(Snapshot { folder, files })
+        Ok(FolderSnapshot { folder, files })
     }
 
     /// Returns the name of a task's snapshot: a file name, whichever characters the key has.
@@ -73,10 +73,10 @@ impl Snapshot {
     }
 
     /// Opens a snapshot; `None` if there is none of that name.
-    pub fn open(all: &Path, name: &str) -> io::Result<Option<Snapshot>> {
+    pub fn open(all: &Path, name: &str) -> io::Result<Option<FolderSnapshot>> {
         let folder = all.join(name);
         match fs::read(folder.join(MANIFEST)) {
-            Ok(text) => Ok(Some(Snapshot { files: serde_json::from_slice(&text)?, folder })),
+            Ok(text) => Ok(Some(FolderSnapshot { files: serde_json::from_slice(&text)?, folder })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -182,7 +182,7 @@ fn remove_old(all: &Path) {
 mod tests {
     use expect_test::expect;
 
-    use super::Snapshot;
+    use super::FolderSnapshot;
 
     #[test]
     fn changes_are_listed_with_their_diffs() {
@@ -199,14 +199,14 @@ mod tests {
         write("tests/test_a.py", b"assert True\n");
         write("picture.png", &[0, 159, 146, 150]);
         let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
-        Snapshot::take(root, state.path(), "t").unwrap();
+        FolderSnapshot::take(root, state.path(), "t").unwrap();
         write("a.py", b"one\n2\nthree\n");
         write("new.py", b"fresh\n");
         write("out/ignored", b"x");
         write("picture.png", &[1, 159, 146, 150]);
         std::fs::remove_file(root.join("tests/test_a.py")).unwrap();
         // Taken again, as after a crash: the beginning stays the beginning.
-        let snapshot = Snapshot::take(root, state.path(), "t").unwrap();
+        let snapshot = FolderSnapshot::take(root, state.path(), "t").unwrap();
         let mut shown = String::new();
         for change in snapshot.changes(root) {
             let (status, test) = (change.status, if change.is_test { " (test)" } else { "" });
@@ -230,6 +230,6 @@ mod tests {
             -assert True
         "]]
         .assert_eq(&shown);
-        assert_eq!(Snapshot::open(state.path(), "other").unwrap(), None);
+        assert_eq!(FolderSnapshot::open(state.path(), "other").unwrap(), None);
     }
 }

@@ -7,19 +7,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::beneath::Root;
-use super::log::Intent;
+use super::log::RevertIntent;
 use super::names::real_path;
-use super::record::{Checkpoints, Memory};
+use super::open_below::Root;
+use super::record::{Checkpoints, TreeMemory};
 use super::scan::mark_now;
 use super::vault::Vault;
-use super::{Author, Change, Entry, Kind, Mark, NetChanges};
+use super::{ChangeAuthor, HistoryEntry, NetChanges, PathChange, PathKind, PathState};
 
 /// A completed change of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedChange {
     /// `None` if the files were in that state already.
-    pub entry: Option<Entry>,
+    pub entry: Option<HistoryEntry>,
 }
 
 /// The reason why nothing was changed.
@@ -41,7 +41,7 @@ impl Checkpoints {
     pub async fn revert(
         &self,
         net: &NetChanges,
-        author: &Author,
+        author: &ChangeAuthor,
         is_forced: bool,
     ) -> Result<AppliedChange, ApplyError> {
         if let (Some(_), false) = (net.mixed.first(), is_forced) {
@@ -53,12 +53,12 @@ impl Checkpoints {
         if !lost.is_empty() {
             return Err(ApplyError::Missing(lost));
         }
-        let back = |change: &Change| Change {
+        let back = |change: &PathChange| PathChange {
             path: change.path.clone(),
             before: change.after.clone(),
             after: change.before.clone(),
         };
-        let mut wanted: Vec<Change> = net.changes.iter().map(back).collect();
+        let mut wanted: Vec<PathChange> = net.changes.iter().map(back).collect();
         // Ignored files that others changed since stay as they are.
         wanted.extend(self.restorable(&net.ignored, is_forced)?);
         wanted.sort_by(|one, other| one.path.cmp(&other.path));
@@ -66,15 +66,15 @@ impl Checkpoints {
     }
 
     /// Stores contents that a later [`Checkpoints::apply`] needs.
-    pub fn keep(&self, mark: &Mark, body: &[u8]) -> io::Result<()> {
+    pub fn keep(&self, mark: &PathState, body: &[u8]) -> io::Result<()> {
         self.vault.put(&mark.hash, body)
     }
 
     /// Changes files from their expected state (`before`) to another (`after`), all or none.
     pub async fn apply(
         &self,
-        wanted: Vec<Change>,
-        author: &Author,
+        wanted: Vec<PathChange>,
+        author: &ChangeAuthor,
         is_forced: bool,
     ) -> Result<AppliedChange, ApplyError> {
         let mut held = self.hold().await?;
@@ -89,15 +89,15 @@ impl Checkpoints {
             if !is_same(&now, &change.before) {
                 conflicts.push(change.path.clone());
             }
-            let is_stored = |mark: &Mark| match mark.kind {
-                Kind::Directory => true,
-                Kind::Opaque => false,
-                Kind::File | Kind::Link => self.vault.get(&mark.hash).is_some(),
+            let is_stored = |mark: &PathState| match mark.kind {
+                PathKind::Directory => true,
+                PathKind::Opaque => false,
+                PathKind::File | PathKind::Link => self.vault.get(&mark.hash).is_some(),
             };
             if !change.after.as_ref().is_none_or(is_stored) {
                 missing.push(change.path.clone());
             }
-            plan.push(Change { before: now, ..change });
+            plan.push(PathChange { before: now, ..change });
         }
         if !conflicts.is_empty() && !is_forced {
             return Err(ApplyError::Conflicts(conflicts));
@@ -108,13 +108,13 @@ impl Checkpoints {
         if plan.is_empty() {
             return Ok(AppliedChange::default());
         }
-        self.log.set_intent(&Intent { author: author.clone(), changes: plan })?;
+        self.log.set_intent(&RevertIntent { author: author.clone(), changes: plan })?;
         let entry = self.settle(&mut held.memory).await?;
         Ok(AppliedChange { entry })
     }
 
     /// Completes a change that was begun, by this process or one that was killed.
-    pub(super) async fn settle(&self, memory: &mut Memory) -> io::Result<Option<Entry>> {
+    pub(super) async fn settle(&self, memory: &mut TreeMemory) -> io::Result<Option<HistoryEntry>> {
         let Some(intent) = self.log.intent()? else { return Ok(None) };
         let (at, vault, changes) = (self.root.clone(), self.vault.clone(), intent.changes);
         tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await??;
@@ -125,47 +125,49 @@ impl Checkpoints {
 }
 
 /// Changes files of a copy of the project, with contents that were kept.
-pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<Change>) -> io::Result<()> {
+pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<PathChange>) -> io::Result<()> {
     let (at, vault) = (at.to_owned(), history.vault.clone());
     tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await?
 }
 
 /// Directories are the same with any permissions.
-fn is_same(one: &Option<Mark>, other: &Option<Mark>) -> bool {
-    let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);
-    one == other || (kind(one) == Some(Kind::Directory) && kind(other) == Some(Kind::Directory))
+fn is_same(one: &Option<PathState>, other: &Option<PathState>) -> bool {
+    let kind = |mark: &Option<PathState>| mark.as_ref().map(|mark| mark.kind);
+    one == other || (kind(one) == Some(PathKind::Directory) && kind(other) == Some(PathKind::Directory))
 }
 
 /// Brings paths into their state `after`. Can be repeated: paths that are done stay as they are, and so do files that
 /// were changed again since.
-fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
+fn perform(at: &Path, vault: &Vault, changes: &[PathChange]) -> io::Result<()> {
     let root = Root::open(at)?;
-    let now = |change: &Change| mark_now(at, &root, &real_path(&change.path));
-    let is_free = |change: &Change| {
+    let now = |change: &PathChange| mark_now(at, &root, &real_path(&change.path));
+    let is_free = |change: &PathChange| {
         let now = now(change);
         now.is_none() || is_same(&now, &change.before) || now == change.after
     };
-    let changes: Vec<&Change> = changes.iter().filter(|change| is_free(change)).collect();
+    let changes: Vec<&PathChange> = changes.iter().filter(|change| is_free(change)).collect();
     // The deepest first: a directory is empty once its files are gone.
     for change in changes.iter().rev() {
-        let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);
+        let kind = |mark: &Option<PathState>| mark.as_ref().map(|mark| mark.kind);
         let (is, to) = (kind(&now(change)), kind(&change.after));
         match is {
-            Some(Kind::Directory) if to != is => {
+            Some(PathKind::Directory) if to != is => {
                 match fs::remove_dir(root.parent(&real_path(&change.path))?.path()) {
                     // Something else was put there.
                     Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
                     done => done?,
                 }
             }
-            Some(Kind::File | Kind::Link | Kind::Opaque) if to.is_none() || to == Some(Kind::Directory) => {
+            Some(PathKind::File | PathKind::Link | PathKind::Opaque)
+                if to.is_none() || to == Some(PathKind::Directory) =>
+            {
                 fs::remove_file(root.parent(&real_path(&change.path))?.path())?;
             }
             _ => {}
         }
     }
     let modes = changes.iter().filter_map(|change| {
-        let mark = change.after.as_ref().filter(|mark| mark.kind == Kind::Directory)?;
+        let mark = change.after.as_ref().filter(|mark| mark.kind == PathKind::Directory)?;
         Some((real_path(&change.path), mark.mode))
     });
     let modes: Vec<(std::path::PathBuf, u32)> = modes.collect();
@@ -174,7 +176,9 @@ fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
     }
     for change in &changes {
         match &change.after {
-            Some(mark) if matches!(mark.kind, Kind::File | Kind::Link) => write(&root, vault, change, mark)?,
+            Some(mark) if matches!(mark.kind, PathKind::File | PathKind::Link) => {
+                write(&root, vault, change, mark)?
+            }
             _ => {}
         }
     }
@@ -184,7 +188,7 @@ fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
     Ok(())
 }
 
-fn write(root: &Root, vault: &Vault, change: &Change, mark: &Mark) -> io::Result<()> {
+fn write(root: &Root, vault: &Vault, change: &PathChange, mark: &PathState) -> io::Result<()> {
     let path = real_path(&change.path);
     let lost =
         || io::Error::new(io::ErrorKind::NotFound, format!("the contents of {} are lost", change.path));
@@ -193,8 +197,8 @@ fn write(root: &Root, vault: &Vault, change: &Change, mark: &Mark) -> io::Result
         root.make_directories(above)?;
     }
     root.parent(&path)?.put(|draft| match mark.kind {
-        Kind::Link => symlink(Path::new(std::ffi::OsStr::from_bytes(&body)), draft),
-        Kind::File | Kind::Opaque | Kind::Directory => {
+        PathKind::Link => symlink(Path::new(std::ffi::OsStr::from_bytes(&body)), draft),
+        PathKind::File | PathKind::Opaque | PathKind::Directory => {
             fs::write(draft, &body)?;
             fs::set_permissions(draft, Permissions::from_mode(mark.mode))
         }

@@ -3,12 +3,12 @@
 
 use std::io;
 
-use super::record::Memory;
-use super::{Checkpoints, Entry};
+use super::record::TreeMemory;
+use super::{Checkpoints, HistoryEntry};
 
 impl Checkpoints {
     /// Returns the entries after a number, the oldest first.
-    pub fn entries_since(&self, number: u64) -> io::Result<Vec<Entry>> {
+    pub fn entries_since(&self, number: u64) -> io::Result<Vec<HistoryEntry>> {
         self.log.entries_since(number)
     }
 
@@ -23,7 +23,7 @@ impl Checkpoints {
         self.refresh_held(&mut held.memory).await
     }
 
-    pub(super) async fn refresh_held(&self, memory: &mut Memory) -> io::Result<()> {
+    pub(super) async fn refresh_held(&self, memory: &mut TreeMemory) -> io::Result<()> {
         let calls = self.log.open_calls();
         let is_left = calls.iter().any(|call| !self.is_open(call));
         // While another call of this process is running, what changed may be its work.

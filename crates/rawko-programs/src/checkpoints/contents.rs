@@ -3,15 +3,15 @@
 use std::io;
 
 use super::record::Checkpoints;
-use super::{Change, Entry, Kind, Mark, NetChanges};
+use super::{HistoryEntry, NetChanges, PathChange, PathKind, PathState};
 
 impl Checkpoints {
     /// Returns the contents of paths as they were after an entry; `None` for directories and contents that are lost.
-    pub async fn contents(&self, wanted: &[(String, Mark, u64)]) -> io::Result<Vec<Option<Vec<u8>>>> {
+    pub async fn contents(&self, wanted: &[(String, PathState, u64)]) -> io::Result<Vec<Option<Vec<u8>>>> {
         let entries = self.entries()?;
         let (mut found, mut asked) = (Vec::new(), Vec::new());
         for (at, (name, mark, number)) in wanted.iter().enumerate() {
-            let has_content = matches!(mark.kind, Kind::File | Kind::Link);
+            let has_content = matches!(mark.kind, PathKind::File | PathKind::Link);
             let body = if has_content { self.vault.get(&mark.hash) } else { None };
             if body.is_none()
                 && has_content
@@ -32,8 +32,8 @@ impl Checkpoints {
 
     /// Returns both sides of changes.
     pub async fn sides(&self, net: &NetChanges) -> io::Result<Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>> {
-        let none = || Mark { kind: Kind::Directory, mode: 0, size: 0, hash: String::new() };
-        let of = |change: &Change, mark: &Option<Mark>, at: u64| {
+        let none = || PathState { kind: PathKind::Directory, mode: 0, size: 0, hash: String::new() };
+        let of = |change: &PathChange, mark: &Option<PathState>, at: u64| {
             (change.path.clone(), mark.clone().unwrap_or_else(none), at)
         };
         let mut wanted = Vec::new();
@@ -51,12 +51,12 @@ impl Checkpoints {
 
     /// Copies contents of past states to the vault, where they can be applied from. Returns the paths whose contents are
     /// lost.
-    pub(super) async fn fetch(&self, wanted: &[(String, Mark, u64)]) -> io::Result<Vec<String>> {
+    pub(super) async fn fetch(&self, wanted: &[(String, PathState, u64)]) -> io::Result<Vec<String>> {
         let mut lost = Vec::new();
         for ((name, mark, _), body) in wanted.iter().zip(self.contents(wanted).await?) {
             match body {
                 Some(body) => self.vault.put(&mark.hash, &body)?,
-                None if mark.kind == Kind::Directory => {}
+                None if mark.kind == PathKind::Directory => {}
                 None => lost.push(name.clone()),
             }
         }
@@ -65,6 +65,6 @@ impl Checkpoints {
 }
 
 /// The latest commit at an entry: its tree has every content that is not in the vault.
-fn commit_at(entries: &[Entry], number: u64) -> Option<&str> {
+fn commit_at(entries: &[HistoryEntry], number: u64) -> Option<&str> {
     entries.iter().rev().filter(|entry| entry.number <= number).find_map(|entry| entry.commit.as_deref())
 }

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rawko_process::{Confinement, Input, Launch, Output, Profile};
+use rawko_process::{Confinement, Launch, Profile, ProgramStdin, ProgramStdout};
 use rawko_settings::Environment;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 
-use super::beneath::Root;
 use super::names::real_path;
+use super::open_below::Root;
 use super::scan::read;
 use super::vault::content_hash;
-use super::{Kind, Mark};
+use super::{PathKind, PathState};
 
 /// Settings of the repository that would start programs or leave traces.
 const OVERRIDES: [&str; 6] = [
@@ -61,7 +61,7 @@ pub(crate) struct Imported {
     /// Its tree, if git printed it.
     pub(crate) tree: Option<String>,
     /// The marks of the contents that it holds: files may change meanwhile.
-    pub(crate) marks: Vec<(String, Option<Mark>)>,
+    pub(crate) marks: Vec<(String, Option<PathState>)>,
 }
 
 impl Git {
@@ -141,8 +141,8 @@ impl Git {
             args: options.chain(args.iter().copied()).map(str::to_owned).collect(),
             inherited: self.environment.all(),
             set: set.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            input: Input::Pipe,
-            output: Output::Separate,
+            input: ProgramStdin::Pipe,
+            output: ProgramStdout::Separate,
             cwd: self.root.clone(),
             ..Launch::new("git", Profile::Workspace, self.confinement.clone())
         }
@@ -255,11 +255,11 @@ fn head(request: &ImportRequest<'_>) -> String {
     )
 }
 
-pub(super) fn git_mode(mark: &Mark) -> &'static str {
+pub(super) fn git_mode(mark: &PathState) -> &'static str {
     match mark.kind {
-        Kind::Link => "120000",
-        Kind::File | Kind::Opaque | Kind::Directory if mark.mode & 0o100 != 0 => "100755",
-        Kind::File | Kind::Opaque | Kind::Directory => "100644",
+        PathKind::Link => "120000",
+        PathKind::File | PathKind::Opaque | PathKind::Directory if mark.mode & 0o100 != 0 => "100755",
+        PathKind::File | PathKind::Opaque | PathKind::Directory => "100644",
     }
 }
 

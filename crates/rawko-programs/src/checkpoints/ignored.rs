@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::beneath::Root;
 use super::names::{exists, name_of, real_path};
-use super::record::{Checkpoints, Memory, differences};
-use super::scan::{Scope, StatCache, is_left_out, mark_now, mark_small, read};
-use super::{Change, Entry, Kind, Manifest, Mark};
+use super::open_below::Root;
+use super::record::{Checkpoints, TreeMemory, differences};
+use super::scan::{ScanScope, StatCache, is_left_out, mark_now, mark_small, read};
+use super::{HistoryEntry, Manifest, PathChange, PathKind, PathState};
 
 /// Larger ones are known by their size and time only.
 pub(super) const IGNORED_BYTES_MAX: u64 = 1 << 20;
@@ -21,12 +21,12 @@ const IGNORED_FILES_MAX: usize = 1_000;
 pub(super) fn scan_ignored(
     at: &Path,
     root: &Root,
-    scope: &Scope,
+    scope: &ScanScope,
     cache: &mut StatCache,
     files: &Manifest,
 ) -> Option<Manifest> {
     let mut found = Manifest::new();
-    let directories = files.iter().filter(|(_, mark)| mark.kind == Kind::Directory);
+    let directories = files.iter().filter(|(_, mark)| mark.kind == PathKind::Directory);
     let directories = std::iter::once(Path::new("").to_owned()).chain(directories.map(|it| real_path(it.0)));
     for directory in directories {
         for entry in std::fs::read_dir(at.join(&directory)).into_iter().flatten().flatten() {
@@ -50,10 +50,10 @@ impl Checkpoints {
     /// Stores the contents of ignored files that are new or changed, and remembers them. Returns the changes.
     pub(super) async fn take_ignored(
         &self,
-        memory: &mut Memory,
+        memory: &mut TreeMemory,
         found: Option<Manifest>,
         root: &Arc<Root>,
-    ) -> io::Result<Vec<Change>> {
+    ) -> io::Result<Vec<PathChange>> {
         let tree = memory.tree.as_ref();
         let known = tree.and_then(|tree| tree.ignored.clone());
         let mut now = found;
@@ -61,12 +61,12 @@ impl Checkpoints {
         let mut changes =
             now.as_ref().map_or_else(Vec::new, |now| differences(known.as_ref().unwrap_or(&none), now));
         // Files that git ignores from now on, or does not ignore any more, are the same as before.
-        let is_moved = |change: &Change| match (&change.before, &change.after) {
+        let is_moved = |change: &PathChange| match (&change.before, &change.after) {
             (Some(_), None) => exists(&self.root, &change.path),
             (None, Some(_)) => tree.is_some_and(|tree| tree.files.contains_key(&change.path)),
             _ => false,
         };
-        let is_content = |change: &Change| change.after.as_ref().is_some_and(is_stored_kind);
+        let is_content = |change: &PathChange| change.after.as_ref().is_some_and(is_stored_kind);
         let written: Vec<String> =
             changes.iter().filter(|it| is_content(it)).map(|it| it.path.clone()).collect();
         if !written.is_empty() {
@@ -96,7 +96,7 @@ impl Checkpoints {
     }
 
     /// Keeps the ignored files as they are now, without an entry.
-    pub(super) fn remember_ignored(&self, memory: &mut Memory) -> io::Result<()> {
+    pub(super) fn remember_ignored(&self, memory: &mut TreeMemory) -> io::Result<()> {
         let Some(tree) = memory.tree.as_mut().filter(|tree| tree.ignored != memory.ignored) else {
             return Ok(());
         };
@@ -105,13 +105,13 @@ impl Checkpoints {
     }
 
     /// Returns the changes that restore ignored files, as far as they are as the last of these entries left them.
-    pub(super) fn restorable(&self, ignored: &[Change], is_forced: bool) -> io::Result<Vec<Change>> {
+    pub(super) fn restorable(&self, ignored: &[PathChange], is_forced: bool) -> io::Result<Vec<PathChange>> {
         let root = Root::open(&self.root)?;
-        let is_known = |mark: &Mark| is_stored_kind(mark) && self.vault.get(&mark.hash).is_some();
-        let is_free = |change: &&Change| {
+        let is_known = |mark: &PathState| is_stored_kind(mark) && self.vault.get(&mark.hash).is_some();
+        let is_free = |change: &&PathChange| {
             is_forced || mark_now(&self.root, &root, &real_path(&change.path)) == change.after
         };
-        let back = |change: &Change| Change {
+        let back = |change: &PathChange| PathChange {
             path: change.path.clone(),
             before: change.after.clone(),
             after: change.before.clone(),
@@ -122,13 +122,16 @@ impl Checkpoints {
     }
 }
 
-fn is_stored_kind(mark: &Mark) -> bool {
-    matches!(mark.kind, Kind::File | Kind::Link)
+fn is_stored_kind(mark: &PathState) -> bool {
+    matches!(mark.kind, PathKind::File | PathKind::Link)
 }
 
 /// Returns the net changes of ignored files by the chosen entries, without those that others changed in between.
-pub(super) fn net_ignored(entries: &[Entry], is_chosen: impl Fn(&Entry) -> bool) -> Vec<Change> {
-    let mut paths: BTreeMap<&str, (Change, bool)> = BTreeMap::new();
+pub(super) fn net_ignored(
+    entries: &[HistoryEntry],
+    is_chosen: impl Fn(&HistoryEntry) -> bool,
+) -> Vec<PathChange> {
+    let mut paths: BTreeMap<&str, (PathChange, bool)> = BTreeMap::new();
     let begun = entries.iter().skip_while(|entry| !is_chosen(entry));
     for entry in begun {
         for change in &entry.ignored {

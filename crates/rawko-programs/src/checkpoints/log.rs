@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::vault::{write_durable, write_whole};
-use super::{Author, Change, Entry, Manifest};
+use super::{ChangeAuthor, HistoryEntry, Manifest, PathChange};
 
 /// The tree after the last entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,10 +29,10 @@ pub(super) struct TreeState {
 
 /// Changes to the project that were begun and must be completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Intent {
-    pub(super) author: Author,
+pub(super) struct RevertIntent {
+    pub(super) author: ChangeAuthor,
     /// `before` is the state that was found, `after` the goal.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<PathChange>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,17 +77,17 @@ impl Log {
         Ok(self.numbers()?.last().copied().unwrap_or(0))
     }
 
-    pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
+    pub(super) fn entry(&self, number: u64) -> io::Result<HistoryEntry> {
         read(&self.entries_folder().join(format!("{number:010}.json")))
     }
 
     /// Returns all entries, the oldest first.
-    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub(super) fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         self.entries_since(0)
     }
 
     /// Returns the entries after a number, the oldest first.
-    pub(super) fn entries_since(&self, number: u64) -> io::Result<Vec<Entry>> {
+    pub(super) fn entries_since(&self, number: u64) -> io::Result<Vec<HistoryEntry>> {
         let numbers = self.numbers()?.into_iter().filter(|other| *other > number);
         numbers.map(|number| self.entry(number)).collect()
     }
@@ -109,7 +109,7 @@ impl Log {
         fs::remove_file(self.entries_folder().join(format!("{number:010}.json")))
     }
 
-    pub(super) fn add(&self, entry: &Entry) -> io::Result<()> {
+    pub(super) fn add(&self, entry: &HistoryEntry) -> io::Result<()> {
         let place = self.entries_folder().join(format!("{:010}.json", entry.number));
         write_durable(&place, &serde_json::to_vec(entry)?)
     }
@@ -137,14 +137,14 @@ impl Log {
         write_whole(&self.folder.join("tree.json"), &serde_json::to_vec(tree)?)
     }
 
-    pub(super) fn intent(&self) -> io::Result<Option<Intent>> {
+    pub(super) fn intent(&self) -> io::Result<Option<RevertIntent>> {
         match read(&self.folder.join("intent.json")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             intent => intent.map(Some),
         }
     }
 
-    pub(super) fn set_intent(&self, intent: &Intent) -> io::Result<()> {
+    pub(super) fn set_intent(&self, intent: &RevertIntent) -> io::Result<()> {
         write_durable(&self.folder.join("intent.json"), &serde_json::to_vec(intent)?)
     }
 
@@ -153,30 +153,30 @@ impl Log {
     }
 
     /// Notes a call that may change files, so that its changes are its own even if the process is killed.
-    pub(super) fn open_call(&self, author: &Author) -> io::Result<()> {
+    pub(super) fn open_call(&self, author: &ChangeAuthor) -> io::Result<()> {
         write_whole(&self.call_file(author), &serde_json::to_vec(author)?)
     }
 
-    pub(super) fn close_call(&self, author: &Author) {
+    pub(super) fn close_call(&self, author: &ChangeAuthor) {
         let _ = fs::remove_file(self.call_file(author));
     }
 
     /// Returns a call that was open.
-    pub(super) fn open_calls(&self) -> Vec<Author> {
+    pub(super) fn open_calls(&self) -> Vec<ChangeAuthor> {
         let list = fs::read_dir(self.folder.join("calls")).into_iter().flatten().flatten();
-        let mut calls: Vec<Author> = list.filter_map(|entry| read(&entry.path()).ok()).collect();
+        let mut calls: Vec<ChangeAuthor> = list.filter_map(|entry| read(&entry.path()).ok()).collect();
         calls.sort_by(|one, other| one.call.cmp(&other.call));
         calls
     }
 
-    fn call_file(&self, author: &Author) -> PathBuf {
+    fn call_file(&self, author: &ChangeAuthor) -> PathBuf {
         self.folder.join("calls").join(rawko_settings::short_hash(author.call.as_bytes()))
     }
 }
 
 /// Brings a tree forward by the changes of an entry.
-fn take(files: &mut Manifest, changes: Vec<Change>) {
-    for Change { path, after, .. } in changes {
+fn take(files: &mut Manifest, changes: Vec<PathChange>) {
+    for PathChange { path, after, .. } in changes {
         match after {
             Some(mark) => drop(files.insert(path, mark)),
             None => drop(files.remove(&path)),

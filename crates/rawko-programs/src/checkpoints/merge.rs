@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use similar::{DiffOp, TextDiff};
 
-use super::{Change, Kind, Manifest, Mark};
+use super::{Manifest, PathChange, PathKind, PathState};
 
 const OURS: &str = "<<<<<<< ";
 const BETWEEN: &str = "=======\n";
@@ -15,7 +15,7 @@ const THEIRS: &str = ">>>>>>> ";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeResult {
     /// Changes to our tree that need no merge of contents.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Files that both sides changed.
     pub both: Vec<MergedFile>,
     /// Paths that both sides changed, and that cannot be merged: removed on one side, links, directories.
@@ -28,11 +28,11 @@ pub struct MergedFile {
     /// Its path in the project.
     pub path: String,
     /// `None`: both sides added it.
-    pub base: Option<Mark>,
+    pub base: Option<PathState>,
     /// The file in the project.
-    pub ours: Mark,
+    pub ours: PathState,
     /// The file in the worktree.
-    pub theirs: Mark,
+    pub theirs: PathState,
 }
 
 impl MergeResult {
@@ -45,17 +45,18 @@ impl MergeResult {
             if theirs == base || ours == theirs {
                 continue;
             }
-            let is_directory = |mark: Option<&Mark>| mark.is_none_or(|mark| mark.kind == Kind::Directory);
+            let is_directory =
+                |mark: Option<&PathState>| mark.is_none_or(|mark| mark.kind == PathKind::Directory);
             if ours == base || (is_directory(ours) && is_directory(theirs) && is_directory(base)) {
                 // A directory that only one side removed stays if the other uses it.
-                let change = Change { path: name.clone(), before: ours.cloned(), after: theirs.cloned() };
+                let change = PathChange { path: name.clone(), before: ours.cloned(), after: theirs.cloned() };
                 result.changes.push(change);
                 continue;
             }
-            let is_file = |mark: Option<&Mark>| mark.is_some_and(|mark| mark.kind == Kind::File);
+            let is_file = |mark: Option<&PathState>| mark.is_some_and(|mark| mark.kind == PathKind::File);
             match (ours, theirs) {
                 (Some(mine), Some(other)) if is_file(ours) && is_file(theirs) => {
-                    let base = base.filter(|mark| mark.kind == Kind::File).cloned();
+                    let base = base.filter(|mark| mark.kind == PathKind::File).cloned();
                     let (ours, theirs) = (mine.clone(), other.clone());
                     result.both.push(MergedFile { path: name.clone(), base, ours, theirs });
                 }

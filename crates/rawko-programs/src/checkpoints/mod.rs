@@ -7,7 +7,6 @@
 
 mod apply;
 mod authors;
-mod beneath;
 mod contents;
 mod git;
 mod ignored;
@@ -15,6 +14,7 @@ mod log;
 mod merge;
 mod names;
 mod net;
+mod open_below;
 mod prune;
 mod record;
 mod scan;
@@ -27,12 +27,12 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use apply::apply_copy;
 pub use apply::{AppliedChange, ApplyError};
-pub(crate) use beneath::{Root, text_inside};
 pub use git::ref_part;
 pub(crate) use git::{Git, ImportRequest};
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
 pub use names::real_path;
 pub use net::{NetChanges, net_changes};
+pub(crate) use open_below::{Root, text_inside};
 pub use prune::{PinnedCheckpoints, PrunedHistory};
 pub use record::{CheckpointSettings, Checkpoints, differences};
 pub(crate) use scan::{content_mark, read_copy, scan_copy};
@@ -40,13 +40,13 @@ pub(crate) use text::quoted;
 pub use text::{FileDiff, file_diff};
 
 /// All paths of a tree, by name. A name is the path in the project; one that is not UTF-8 is encoded.
-pub type Manifest = BTreeMap<String, Mark>;
+pub type Manifest = BTreeMap<String, PathState>;
 
 /// The state of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct PathState {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// Permission bits; 0 for links.
     pub mode: u32,
     /// Its size in bytes.
@@ -58,7 +58,7 @@ pub struct Mark {
 /// The kind of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A symbolic link.
@@ -71,13 +71,13 @@ pub enum Kind {
 
 /// One path that an entry changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct PathChange {
     /// Its path in the project.
     pub path: String,
     /// `None`: it did not exist.
-    pub before: Option<Mark>,
+    pub before: Option<PathState>,
     /// `None`: it does not exist any more.
-    pub after: Option<Mark>,
+    pub after: Option<PathState>,
 }
 
 /// The reason for an entry.
@@ -100,7 +100,7 @@ pub enum EntryKind {
 
 /// The author of the changes since the previous entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Author {
+pub struct ChangeAuthor {
     /// The reason for the changes.
     pub kind: EntryKind,
     /// The instance that made the call; empty for changes outside.
@@ -113,7 +113,7 @@ pub struct Author {
     pub label: String,
 }
 
-impl Author {
+impl ChangeAuthor {
     /// Changes that were made outside of rawko.
     pub fn outside() -> Self {
         Self { kind: EntryKind::Outside, instance: String::new(), call: String::new(), label: String::new() }
@@ -127,14 +127,14 @@ impl Author {
 
 /// One entry of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// Counted from 1 for each tree.
     pub number: u64,
     /// Milliseconds since 1970.
     pub at_ms: u64,
     /// The origin of the changes.
     #[serde(flatten)]
-    pub author: Author,
+    pub author: ChangeAuthor,
     /// The commit with this tree, in a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -142,8 +142,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
     pub reference: Option<String>,
     /// The changed files.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Changed files that git ignores. They are in no commit and no diff, but an undo restores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ignored: Vec<Change>,
+    pub ignored: Vec<PathChange>,
 }

@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 
 use super::ignored::net_ignored;
-use super::{Change, Entry};
+use super::{HistoryEntry, PathChange};
 
 /// The net changes of chosen entries, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetChanges {
     /// One change for each file.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// The first and the last chosen entry that changed each path.
     pub between: Vec<(u64, u64)>,
     /// Paths that were also changed from elsewhere in between.
     pub mixed: Vec<String>,
     /// Files that git ignores, one change for each.
-    pub ignored: Vec<Change>,
+    pub ignored: Vec<PathChange>,
 }
 
 /// Returns the net changes of the chosen entries.
-pub fn net_changes(entries: &[Entry], is_chosen: impl Fn(&Entry) -> bool) -> NetChanges {
-    let mut paths: BTreeMap<&str, (Change, u64, u64)> = BTreeMap::new();
+pub fn net_changes(entries: &[HistoryEntry], is_chosen: impl Fn(&HistoryEntry) -> bool) -> NetChanges {
+    let mut paths: BTreeMap<&str, (PathChange, u64, u64)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| is_chosen(entry)) {
         for change in &entry.changes {
             let known =

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::log::TreeState;
 use super::record::Checkpoints;
-use super::{Change, Entry, Manifest, Mark};
+use super::{HistoryEntry, Manifest, PathChange, PathState};
 
 /// Contents that were used in this time belong to a change that is just being made.
 const IN_USE: Duration = Duration::from_secs(60 * 60);
@@ -43,7 +43,7 @@ impl Checkpoints {
     /// Returns the number of entries that [`Checkpoints::prune`] would remove.
     pub fn prunable(
         &self,
-        is_needed: impl Fn(&Entry) -> bool,
+        is_needed: impl Fn(&HistoryEntry) -> bool,
         pinned: &PinnedCheckpoints,
     ) -> io::Result<usize> {
         Ok(surplus(&self.entries()?, is_needed, pinned))
@@ -52,7 +52,7 @@ impl Checkpoints {
     /// Removes the oldest entries and their contents, until one that is needed. The last entry stays.
     pub async fn prune(
         &self,
-        is_needed: impl Fn(&Entry) -> bool,
+        is_needed: impl Fn(&HistoryEntry) -> bool,
         pinned: &PinnedCheckpoints,
     ) -> io::Result<PrunedHistory> {
         if self.prunable(&is_needed, pinned)? == 0 {
@@ -68,7 +68,7 @@ impl Checkpoints {
         // In this order: a prune that is killed leaves the younger ones.
         entries.iter().try_for_each(|entry| self.log.remove(entry.number))?;
         let mut hashes = pinned.hashes.clone();
-        let marks = |change: &Change| -> Vec<Mark> {
+        let marks = |change: &PathChange| -> Vec<PathState> {
             [&change.before, &change.after].into_iter().flatten().cloned().collect()
         };
         let changes = kept.iter().flat_map(|entry| entry.changes.iter().chain(&entry.ignored));
@@ -87,7 +87,7 @@ impl Checkpoints {
         self.log.removed()
     }
 
-    fn note_removed(&self, entries: &[Entry]) -> io::Result<()> {
+    fn note_removed(&self, entries: &[HistoryEntry]) -> io::Result<()> {
         let mut removed = self.log.removed()?;
         for entry in entries.iter().filter(|entry| !entry.author.instance.is_empty()) {
             let last = removed.entry(entry.author.instance.clone()).or_default();
@@ -97,7 +97,7 @@ impl Checkpoints {
     }
 
     /// Removes the hidden refs of entries, so that git can free their commits.
-    async fn remove_refs(&self, entries: &[Entry]) -> io::Result<()> {
+    async fn remove_refs(&self, entries: &[HistoryEntry]) -> io::Result<()> {
         let Some(git) = self.repository() else { return Ok(()) };
         let own: HashSet<&str> = entries.iter().filter_map(|entry| entry.reference.as_deref()).collect();
         if own.is_empty() {
@@ -110,12 +110,16 @@ impl Checkpoints {
     }
 }
 
-fn ignored_marks(tree: &TreeState) -> impl Iterator<Item = &Mark> {
+fn ignored_marks(tree: &TreeState) -> impl Iterator<Item = &PathState> {
     tree.ignored.iter().flat_map(|files| files.values())
 }
 
 /// Returns how many of the oldest entries nothing needs. The state before a needed entry is that of the one before it.
-fn surplus(entries: &[Entry], is_needed: impl Fn(&Entry) -> bool, pinned: &PinnedCheckpoints) -> usize {
+fn surplus(
+    entries: &[HistoryEntry],
+    is_needed: impl Fn(&HistoryEntry) -> bool,
+    pinned: &PinnedCheckpoints,
+) -> usize {
     let first = entries.iter().position(is_needed).unwrap_or(entries.len()).saturating_sub(1);
     let pin = pinned.first.map(|number| entries.partition_point(|entry| entry.number < number));
     first.min(pin.unwrap_or(first))
@@ -124,24 +128,28 @@ fn surplus(entries: &[Entry], is_needed: impl Fn(&Entry) -> bool, pinned: &Pinne
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoints::{Author, EntryKind};
+    use crate::checkpoints::{ChangeAuthor, EntryKind};
 
     #[test]
     fn the_oldest_go_until_one_is_needed() {
-        let entry = |number: u64, instance: &str| Entry {
+        let entry = |number: u64, instance: &str| HistoryEntry {
             number,
             at_ms: 0,
-            author: Author { kind: EntryKind::Call, instance: instance.to_owned(), ..Author::outside() },
+            author: ChangeAuthor {
+                kind: EntryKind::Call,
+                instance: instance.to_owned(),
+                ..ChangeAuthor::outside()
+            },
             commit: None,
             reference: None,
             changes: Vec::new(),
             ignored: Vec::new(),
         };
-        let of = |names: &str| -> Vec<Entry> {
+        let of = |names: &str| -> Vec<HistoryEntry> {
             (4..).zip(names.split(' ')).map(|(number, name)| entry(number, name)).collect()
         };
         let mut pinned = PinnedCheckpoints::default();
-        let needed = |entry: &Entry| entry.author.instance == "new";
+        let needed = |entry: &HistoryEntry| entry.author.instance == "new";
         for (names, expected) in
             [("old old old new", 2), ("new old", 0), ("old new", 0), ("old old old", 2), ("old", 0)]
         {

@@ -10,14 +10,14 @@ use rawko_process::Confinement;
 use rawko_settings::Environment;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::beneath::Root;
 use super::git::{Git, ImportRequest, Imported, ref_part};
 use super::ignored::scan_ignored;
 use super::log::{Log, TreeState};
 use super::names::{exists, real_path};
-use super::scan::{Scope, Stamp, StatCache, read, scan};
+use super::open_below::Root;
+use super::scan::{FileStamp, ScanScope, StatCache, read, scan};
 use super::vault::Vault;
-use super::{Author, Change, Entry, EntryKind, Kind, Manifest, Mark};
+use super::{ChangeAuthor, EntryKind, HistoryEntry, Manifest, PathChange, PathKind, PathState};
 
 /// The tree, and the place of its history.
 #[derive(Clone, Debug)]
@@ -43,22 +43,22 @@ pub struct Checkpoints {
     pub(super) log: Log,
     pub(super) vault: Vault,
     pub(super) git: Option<Git>,
-    scope: Scope,
+    scope: ScanScope,
     /// Calls of this process that have not ended.
     open: std::sync::Mutex<BTreeSet<String>>,
     /// Notified when a call of this process ends.
     pub(super) ended: tokio::sync::Notify,
     /// Secrets, as the rules name them now.
     hidden: std::sync::Mutex<Vec<PathBuf>>,
-    memory: Mutex<Memory>,
+    memory: Mutex<TreeMemory>,
 }
 
 /// The tree as this process knows it. Another process may have added entries.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct TreeMemory {
     cache: StatCache,
     pub(super) tree: Option<TreeState>,
-    tracked: Option<(Stamp, Vec<PathBuf>)>,
+    tracked: Option<(FileStamp, Vec<PathBuf>)>,
     /// The tree is too large, for this reason; it is not scanned again.
     refused: Option<String>,
     /// Ignored files, as the last scan found them.
@@ -68,8 +68,8 @@ pub(super) struct Memory {
 }
 
 /// The right to change the history.
-pub(super) struct Held<'c> {
-    pub(super) memory: MutexGuard<'c, Memory>,
+pub(super) struct HistoryLock<'c> {
+    pub(super) memory: MutexGuard<'c, TreeMemory>,
     _lock: std::fs::File,
 }
 
@@ -85,7 +85,7 @@ impl Checkpoints {
         Self {
             log: Log::new(settings.folder.clone()),
             vault: Vault::new(settings.folder.join("objects")),
-            scope: Scope { excluded, tracked: Vec::new(), has_parents: settings.git },
+            scope: ScanScope { excluded, tracked: Vec::new(), has_parents: settings.git },
             git: Some(git).filter(|_| settings.git),
             open: std::sync::Mutex::default(),
             ended: tokio::sync::Notify::new(),
@@ -106,12 +106,12 @@ impl Checkpoints {
     }
 
     /// Returns all entries, the oldest first.
-    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         self.log.entries()
     }
 
     /// Records changes made before a call, and notes the call as their author until it ends.
-    pub async fn begin(&self, author: &Author) -> io::Result<()> {
+    pub async fn begin(&self, author: &ChangeAuthor) -> io::Result<()> {
         let mut held = self.hold().await?;
         self.refresh_held(&mut held.memory).await?;
         self.open().insert(author.call.clone());
@@ -119,7 +119,7 @@ impl Checkpoints {
     }
 
     /// Notes that a call does not run any more although it has not ended: what it changed is recorded later, as its own.
-    pub fn abandon(&self, author: &Author) {
+    pub fn abandon(&self, author: &ChangeAuthor) {
         self.open().remove(&author.call);
         self.ended.notify_waiters();
     }
@@ -128,12 +128,12 @@ impl Checkpoints {
         self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    pub(super) fn is_open(&self, author: &Author) -> bool {
+    pub(super) fn is_open(&self, author: &ChangeAuthor) -> bool {
         self.open().contains(&author.call)
     }
 
     /// Records the changes of a call. `None` if there are none.
-    pub async fn end(&self, author: &Author) -> io::Result<Option<Entry>> {
+    pub async fn end(&self, author: &ChangeAuthor) -> io::Result<Option<HistoryEntry>> {
         let mut held = self.hold().await?;
         let entry = self.advance(&mut held.memory, author).await;
         self.abandon(author);
@@ -154,7 +154,7 @@ impl Checkpoints {
         let held = self.hold().await?;
         let mut files = held.memory.tree.as_ref().map(|tree| tree.files.clone()).unwrap_or_default();
         for entry in self.entries()?.into_iter().rev().take_while(|entry| entry.number > number) {
-            for Change { path, before, .. } in entry.changes {
+            for PathChange { path, before, .. } in entry.changes {
                 match before {
                     Some(mark) => drop(files.insert(path, mark)),
                     None => drop(files.remove(&path)),
@@ -175,7 +175,7 @@ impl Checkpoints {
     }
 
     /// Takes the locks, and completes what a killed process began.
-    pub(super) async fn hold(&self) -> io::Result<Held<'_>> {
+    pub(super) async fn hold(&self) -> io::Result<HistoryLock<'_>> {
         let mut memory = self.memory.lock().await;
         let log = self.log.clone();
         let lock = tokio::task::spawn_blocking(move || log.lock()).await??;
@@ -183,21 +183,25 @@ impl Checkpoints {
             memory.tree = self.log.tree()?;
         }
         self.settle(&mut memory).await?;
-        Ok(Held { memory, _lock: lock })
+        Ok(HistoryLock { memory, _lock: lock })
     }
 
     /// Records changes that no call has ended with: those of a call that was killed, or from outside.
-    pub(super) async fn catch_up(&self, memory: &mut Memory) -> io::Result<()> {
+    pub(super) async fn catch_up(&self, memory: &mut TreeMemory) -> io::Result<()> {
         let mut left = self.log.open_calls().into_iter();
         let killed = left.find(|call| !self.is_open(call));
-        let author = killed.clone().unwrap_or_else(Author::outside);
+        let author = killed.clone().unwrap_or_else(ChangeAuthor::outside);
         self.advance(memory, &author).await?;
         killed.iter().for_each(|author| self.log.close_call(author));
         Ok(())
     }
 
     /// Adds an entry if the tree differs from the last one. Returns the entry of this author.
-    pub(super) async fn advance(&self, memory: &mut Memory, author: &Author) -> io::Result<Option<Entry>> {
+    pub(super) async fn advance(
+        &self,
+        memory: &mut TreeMemory,
+        author: &ChangeAuthor,
+    ) -> io::Result<Option<HistoryEntry>> {
         let mut scope = self.scope.clone();
         scope.tracked = self.tracked(memory).await;
         scope.excluded.extend(self.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
@@ -223,20 +227,21 @@ impl Checkpoints {
         let known = memory.tree.as_ref().map(|tree| &tree.files);
         let mut changes = differences(known.unwrap_or(&Manifest::new()), &files);
         // Ignored from now on, but not removed.
-        let is_ignored = |it: &Change| it.after.is_none() && exists(&self.root, &it.path);
+        let is_ignored = |it: &PathChange| it.after.is_none() && exists(&self.root, &it.path);
         changes.retain(|change| !is_ignored(change));
         let is_base = known.is_none();
         if is_base {
-            let author = Author { kind: EntryKind::Base, ..author.clone() };
+            let author = ChangeAuthor { kind: EntryKind::Base, ..author.clone() };
             return self.add(memory, changes, Vec::new(), author, &root).await.map(Some);
         }
         // Files that a changed `.gitignore` reveals existed before the call, and must not be removed by its undo.
-        let is_revealed = |it: &Change| {
+        let is_revealed = |it: &PathChange| {
             it.before.is_none() && author.kind == EntryKind::Call && is_older(&self.root, &it.path, earlier)
         };
-        let (revealed, changes): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_revealed);
+        let (revealed, changes): (Vec<PathChange>, Vec<PathChange>) =
+            changes.into_iter().partition(is_revealed);
         if !revealed.is_empty() {
-            self.add(memory, revealed, Vec::new(), Author::outside(), &root).await?;
+            self.add(memory, revealed, Vec::new(), ChangeAuthor::outside(), &root).await?;
         }
         // Changes of a person to ignored files are not recorded: an undo never takes them back.
         let ignored = if author.kind == EntryKind::Outside { Vec::new() } else { ignored };
@@ -251,12 +256,12 @@ impl Checkpoints {
     /// Adds an entry with these changes.
     async fn add(
         &self,
-        memory: &mut Memory,
-        mut changes: Vec<Change>,
-        ignored: Vec<Change>,
-        author: Author,
+        memory: &mut TreeMemory,
+        mut changes: Vec<PathChange>,
+        ignored: Vec<PathChange>,
+        author: ChangeAuthor,
         root: &Arc<Root>,
-    ) -> io::Result<Entry> {
+    ) -> io::Result<HistoryEntry> {
         let number = memory.tree.as_ref().map_or(0, |tree| tree.number) + 1;
         let before = memory.tree.as_ref().map(|tree| (tree.commit.clone(), tree.root.clone()));
         let is_base = author.kind == EntryKind::Base;
@@ -266,7 +271,7 @@ impl Checkpoints {
         };
         let mut tree = memory.tree.clone().unwrap_or_default();
         tree.ignored.clone_from(&memory.ignored);
-        for Change { path, after, .. } in &changes {
+        for PathChange { path, after, .. } in &changes {
             match after {
                 Some(mark) => drop(tree.files.insert(path.clone(), mark.clone())),
                 None => drop(tree.files.remove(path)),
@@ -278,7 +283,7 @@ impl Checkpoints {
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let at_ms = u64::try_from(at_ms).unwrap_or(u64::MAX);
         let commit = imported.as_ref().map(|imported| imported.commit.clone()).or(latest);
-        let entry = Entry { number, at_ms, author, commit, reference, changes, ignored };
+        let entry = HistoryEntry { number, at_ms, author, commit, reference, changes, ignored };
         // A base without its tree would be a history without files.
         if is_base {
             self.log.set_tree(&TreeState { number: 0, ..tree.clone() })?;
@@ -296,14 +301,14 @@ impl Checkpoints {
     /// Stores new contents: as a commit, or else in the vault. Corrects the marks of files that changed meanwhile.
     async fn store(
         &self,
-        changes: &mut [Change],
-        author: &Author,
+        changes: &mut [PathChange],
+        author: &ChangeAuthor,
         number: u64,
         (parent, tree): (Option<String>, Option<String>),
         root: &Arc<Root>,
     ) -> io::Result<(Option<Imported>, Option<String>)> {
-        let is_content = |mark: &Option<Mark>| {
-            mark.as_ref().is_some_and(|mark| matches!(mark.kind, Kind::File | Kind::Link))
+        let is_content = |mark: &Option<PathState>| {
+            mark.as_ref().is_some_and(|mark| matches!(mark.kind, PathKind::File | PathKind::Link))
         };
         let written: Vec<String> =
             changes.iter().filter(|it| is_content(&it.after)).map(|it| it.path.clone()).collect();
@@ -343,10 +348,10 @@ impl Checkpoints {
     }
 
     /// Returns the files in git's index, read again when it changed.
-    async fn tracked(&self, memory: &mut Memory) -> Vec<PathBuf> {
+    async fn tracked(&self, memory: &mut TreeMemory) -> Vec<PathBuf> {
         let Some(git) = &self.git else { return Vec::new() };
         let Ok(about) = std::fs::metadata(self.root.join(".git/index")) else { return Vec::new() };
-        let stamp = Stamp::of(&about);
+        let stamp = FileStamp::of(&about);
         if let Some((_, tracked)) = memory.tracked.as_ref().filter(|(known, _)| *known == stamp) {
             return tracked.clone();
         }
@@ -356,7 +361,7 @@ impl Checkpoints {
     }
 }
 
-fn message(author: &Author, number: u64) -> String {
+fn message(author: &ChangeAuthor, number: u64) -> String {
     let title = match author.kind {
         EntryKind::Base => "rawko: the files before the first call",
         EntryKind::Call => "rawko: after a call",
@@ -365,11 +370,11 @@ fn message(author: &Author, number: u64) -> String {
         EntryKind::Redo => "rawko: redo",
         EntryKind::Merge => "rawko: merge",
     };
-    let Author { instance, call, label, .. } = author;
+    let ChangeAuthor { instance, call, label, .. } = author;
     format!("{title}\n\nCheckpoint: {number}\nInstance: {instance}\nCall: {call}\nTool: {label}\n")
 }
 
-fn correct(changes: &mut [Change], marks: Vec<(String, Option<Mark>)>) {
+fn correct(changes: &mut [PathChange], marks: Vec<(String, Option<PathState>)>) {
     for (name, mark) in marks {
         if let Ok(at) = changes.binary_search_by(|change| change.path.cmp(&name)) {
             changes[at].after = mark;
@@ -389,9 +394,9 @@ fn is_older(root: &Path, name: &str, time: Option<SystemTime>) -> bool {
 }
 
 /// Returns the paths that differ, by name.
-pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Change> {
+pub fn differences(before: &Manifest, after: &Manifest) -> Vec<PathChange> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let change = |name: &String| Change {
+    let change = |name: &String| PathChange {
         path: name.clone(),
         before: before.get(name).cloned(),
         after: after.get(name).cloned(),

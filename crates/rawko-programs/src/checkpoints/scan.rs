@@ -11,10 +11,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rawko_tools::IgnoreRules;
 
-use super::beneath::{DRAFT, Root};
 use super::names::name_of;
+use super::open_below::{DRAFT, Root};
 use super::vault::content_hash;
-use super::{Kind, Manifest, Mark};
+use super::{Manifest, PathKind, PathState};
 use crate::checks::is_generated;
 
 /// Larger files are not stored.
@@ -27,7 +27,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// What a scan leaves out, and adds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct ScanScope {
     /// Absolute paths.
     pub(super) excluded: Vec<PathBuf>,
     /// Files that git has although it would ignore them, relative to the root.
@@ -38,10 +38,10 @@ pub(super) struct Scope {
 
 /// Hashes of unchanged files.
 #[derive(Debug, Default)]
-pub(super) struct StatCache(HashMap<String, (Stamp, String)>);
+pub(super) struct StatCache(HashMap<String, (FileStamp, String)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -49,7 +49,7 @@ pub(super) struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     pub(super) fn of(about: &Metadata) -> Self {
         Self {
             device: about.dev(),
@@ -67,7 +67,7 @@ impl Stamp {
     }
 }
 
-pub(super) fn scan(at: &Path, root: &Root, scope: &Scope, cache: &mut StatCache) -> io::Result<Manifest> {
+pub(super) fn scan(at: &Path, root: &Root, scope: &ScanScope, cache: &mut StatCache) -> io::Result<Manifest> {
     let (mut files, mut bytes) = (Manifest::new(), 0);
     for entry in walk(at, scope).flatten().filter(|entry| entry.depth() > 0) {
         let Ok(path) = entry.path().strip_prefix(at) else { continue };
@@ -107,7 +107,7 @@ fn add(at: &Path, root: &Root, path: &Path, cache: &mut StatCache, files: &mut M
     }
     let Ok(about) = at.join(path).symlink_metadata() else { return 0 };
     let Some(mark) = mark(at, root, path, &about, Some((&name, cache))) else { return 0 };
-    let stored = if mark.kind == Kind::Opaque { 0 } else { mark.size };
+    let stored = if mark.kind == PathKind::Opaque { 0 } else { mark.size };
     files.insert(name, mark);
     stored
 }
@@ -119,10 +119,10 @@ fn mark(
     path: &Path,
     about: &Metadata,
     cached: Option<(&str, &mut StatCache)>,
-) -> Option<Mark> {
+) -> Option<PathState> {
     let mode = about.mode() & 0o7777;
     if about.is_dir() {
-        return Some(Mark { kind: Kind::Directory, mode, size: 0, hash: String::new() });
+        return Some(PathState { kind: PathKind::Directory, mode, size: 0, hash: String::new() });
     }
     if about.is_symlink() {
         let target = std::fs::read_link(at.join(path)).ok()?;
@@ -131,11 +131,11 @@ fn mark(
     if !about.is_file() {
         return None;
     }
-    let stamp = Stamp::of(about);
+    let stamp = FileStamp::of(about);
     if let Some((name, cache)) = &cached
         && let Some((_, hash)) = cache.0.get(*name).filter(|(known, _)| *known == stamp)
     {
-        return Some(Mark { kind: Kind::File, mode, size: stamp.size, hash: hash.clone() });
+        return Some(PathState { kind: PathKind::File, mode, size: stamp.size, hash: hash.clone() });
     }
     if stamp.size > FILE_BYTES_MAX {
         return Some(opaque_mark(about));
@@ -146,7 +146,7 @@ fn mark(
             if let Some((name, cache)) = cached.filter(|_| stamp.is_settled()) {
                 cache.0.insert(name.to_owned(), (stamp, hash.clone()));
             }
-            Some(Mark { kind: Kind::File, mode, size: body.len() as u64, hash })
+            Some(PathState { kind: PathKind::File, mode, size: body.len() as u64, hash })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(_) => Some(opaque_mark(about)),
@@ -160,7 +160,7 @@ pub(super) fn mark_small(
     path: &Path,
     cache: &mut StatCache,
     bytes_max: u64,
-) -> Option<Mark> {
+) -> Option<PathState> {
     let about = at.join(path).symlink_metadata().ok()?;
     if about.is_file() && about.size() > bytes_max {
         return Some(opaque_mark(&about));
@@ -168,25 +168,25 @@ pub(super) fn mark_small(
     mark(at, root, path, &about, Some((&name_of(path), cache)))
 }
 
-fn opaque_mark(about: &Metadata) -> Mark {
-    let stamp = Stamp::of(about);
+fn opaque_mark(about: &Metadata) -> PathState {
+    let stamp = FileStamp::of(about);
     let hash = format!("{}.{}", stamp.modified.0, stamp.modified.1);
-    Mark { kind: Kind::Opaque, mode: about.mode() & 0o7777, size: stamp.size, hash }
+    PathState { kind: PathKind::Opaque, mode: about.mode() & 0o7777, size: stamp.size, hash }
 }
 
-pub(super) fn link_mark(target: &Path) -> Mark {
+pub(super) fn link_mark(target: &Path) -> PathState {
     let target = target.as_os_str().as_bytes();
-    Mark { kind: Kind::Link, mode: 0, size: target.len() as u64, hash: content_hash(target) }
+    PathState { kind: PathKind::Link, mode: 0, size: target.len() as u64, hash: content_hash(target) }
 }
 
 /// Returns the mark of one path now, without a cache.
-pub(super) fn mark_now(at: &Path, root: &Root, path: &Path) -> Option<Mark> {
+pub(super) fn mark_now(at: &Path, root: &Root, path: &Path) -> Option<PathState> {
     let about = at.join(path).symlink_metadata().ok()?;
     mark(at, root, path, &about, None)
 }
 
 /// Returns the contents of a file or the target of a link, with its mark: it may have changed since it was marked.
-pub(super) fn read(at: &Path, root: &Root, path: &Path) -> Option<(Mark, Vec<u8>)> {
+pub(super) fn read(at: &Path, root: &Root, path: &Path) -> Option<(PathState, Vec<u8>)> {
     let about = at.join(path).symlink_metadata().ok()?;
     if about.is_symlink() {
         let target = std::fs::read_link(at.join(path)).ok()?;
@@ -194,7 +194,7 @@ pub(super) fn read(at: &Path, root: &Root, path: &Path) -> Option<(Mark, Vec<u8>
     }
     let body = about.is_file().then(|| body(root, path).ok()).flatten()?;
     let (mode, size) = (about.mode() & 0o7777, body.len() as u64);
-    Some((Mark { kind: Kind::File, mode, size, hash: content_hash(&body) }, body))
+    Some((PathState { kind: PathKind::File, mode, size, hash: content_hash(&body) }, body))
 }
 
 fn body(root: &Root, path: &Path) -> io::Result<Vec<u8>> {
@@ -203,7 +203,7 @@ fn body(root: &Root, path: &Path) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-fn walk(at: &Path, scope: &Scope) -> ignore::Walk {
+fn walk(at: &Path, scope: &ScanScope) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(at);
     walk.require_git(false).hidden(false).ignore(false).parents(scope.has_parents);
     walk.sort_by_file_name(|one, other| one.cmp(other));
@@ -218,7 +218,7 @@ fn walk(at: &Path, scope: &Scope) -> ignore::Walk {
 }
 
 /// Returns true for a path that no scan looks at.
-pub(super) fn is_left_out(at: &Path, path: &Path, scope: &Scope) -> bool {
+pub(super) fn is_left_out(at: &Path, path: &Path, scope: &ScanScope) -> bool {
     let full = at.join(path);
     scope.excluded.iter().any(|excluded| full.starts_with(excluded))
         || is_own(path)
@@ -234,7 +234,7 @@ fn is_own(path: &Path) -> bool {
 
 /// Returns the files of a copy of a project.
 pub(crate) fn scan_copy(at: &Path) -> io::Result<Manifest> {
-    scan(at, &Root::open(at)?, &Scope::default(), &mut StatCache::default())
+    scan(at, &Root::open(at)?, &ScanScope::default(), &mut StatCache::default())
 }
 
 /// Returns the contents of a file or the target of a link in a copy; `None` if there is neither.
@@ -243,6 +243,6 @@ pub(crate) fn read_copy(at: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Returns the mark of a file with these contents.
-pub(crate) fn content_mark(body: &[u8], mode: u32) -> Mark {
-    Mark { kind: Kind::File, mode, size: body.len() as u64, hash: content_hash(body) }
+pub(crate) fn content_mark(body: &[u8], mode: u32) -> PathState {
+    PathState { kind: PathKind::File, mode, size: body.len() as u64, hash: content_hash(body) }
 }

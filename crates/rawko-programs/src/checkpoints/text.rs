@@ -4,7 +4,7 @@ use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 use super::git::git_mode;
-use super::{Change, Kind, Mark};
+use super::{PathChange, PathKind, PathState};
 use crate::changes::ChangeStatus;
 
 /// The diff of one file.
@@ -49,8 +49,9 @@ pub(crate) fn quoted(side: &str, path: &str) -> String {
 }
 
 /// Returns the diff of a file or link; `None` for directories.
-pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<FileDiff> {
-    let is_file = |mark: &Option<Mark>| mark.as_ref().is_some_and(|mark| mark.kind != Kind::Directory);
+pub fn file_diff(change: &PathChange, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<FileDiff> {
+    let is_file =
+        |mark: &Option<PathState>| mark.as_ref().is_some_and(|mark| mark.kind != PathKind::Directory);
     let (before, after) = (change.before.as_ref(), change.after.as_ref());
     let status = match (is_file(&change.before), is_file(&change.after)) {
         (false, false) => return None,
@@ -72,10 +73,10 @@ pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Opt
         _ => {}
     }
     let mut file = FileDiff { path: path.clone(), status, added: 0, removed: 0, is_binary: false, diff };
-    let text = |body: Option<&[u8]>, mark: Option<&Mark>| match (body, mark) {
+    let text = |body: Option<&[u8]>, mark: Option<&PathState>| match (body, mark) {
         (_, None) => Some(String::new()),
         (Some(body), Some(_)) => String::from_utf8(body.to_vec()).ok().filter(|text| !text.contains('\0')),
-        (None, Some(mark)) => (mark.kind == Kind::Directory).then(String::new),
+        (None, Some(mark)) => (mark.kind == PathKind::Directory).then(String::new),
     };
     let (Some(old), Some(new)) = (text(old, before), text(new, after)) else {
         file.is_binary = true;

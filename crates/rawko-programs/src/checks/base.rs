@@ -1,4 +1,4 @@
-//! `Base`: what the checks were when a task began. Agents may change the project, and not what judges them: the checks of
+//! `CheckBase`: what the checks were when a task began. Agents may change the project, and not what judges them: the checks of
 //! the base decide, files that a check names are put back, and a changed definition counts as a failure.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Check, Format};
+use super::definition::{CheckFormat, ProjectCheck};
 use super::formats::TestNames;
 use super::named::named_files;
 use super::report::{CheckFinding, CheckReport, CheckResult};
@@ -21,9 +21,9 @@ const KEPT_BYTES_TOTAL: usize = 2 * 1024 * 1024;
 /// Plain data of a chart's context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Base {
+pub struct CheckBase {
     /// The checks at the start of the task.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ProjectCheck>,
     /// The files that decide, by path in the project.
     pub files: BTreeMap<String, KeptFile>,
     /// Names that a check would run or read, without a file so far.
@@ -77,9 +77,9 @@ pub struct KeptFile {
     pub link: Option<String>,
 }
 
-impl Base {
+impl CheckBase {
     /// Records the checks, and the files that they name or that match `protected`.
-    pub fn of(root: &Path, checks: Vec<Check>, protected: &[String]) -> Self {
+    pub fn of(root: &Path, checks: Vec<ProjectCheck>, protected: &[String]) -> Self {
         let mut base = Self {
             settings: settings_of::all(root, &checks),
             protected: protected.to_vec(),
@@ -162,11 +162,11 @@ impl Base {
     }
 
     /// Returns the checks that failed before the task and have fewer errors now: a control run shows whether they are fixed.
-    pub fn improved(&self, checks: &[Check], results: &[CheckResult]) -> Vec<Check> {
-        let is_less = |check: &&Check| {
+    pub fn improved(&self, checks: &[ProjectCheck], results: &[CheckResult]) -> Vec<ProjectCheck> {
+        let is_less = |check: &&ProjectCheck| {
             let now = results.iter().find(|result| result.name == check.name);
             let before = self.failing.get(&check.name);
-            let is_command = !matches!(check.format, Format::Lsp { .. });
+            let is_command = !matches!(check.format, CheckFormat::Lsp { .. });
             is_command && now.zip(before).is_some_and(|(now, before)| now.errors < *before)
         };
         checks.iter().filter(is_less).cloned().collect()
@@ -193,7 +193,7 @@ impl Base {
     }
 
     /// Counts these checks as before the task, because a control run was not possible.
-    pub fn refuse(&self, results: &mut [CheckResult], checks: &[Check], why: &str) {
+    pub fn refuse(&self, results: &mut [CheckResult], checks: &[ProjectCheck], why: &str) {
         for result in results.iter_mut().filter(|result| checks.iter().any(|check| check.name == result.name))
         {
             let finding = CheckFinding::new(None, None, why);
@@ -204,7 +204,7 @@ impl Base {
     }
 
     /// Adds checks that the project did not have when the task began.
-    pub fn with_new(&self, now: Vec<Check>) -> Vec<Check> {
+    pub fn with_new(&self, now: Vec<ProjectCheck>) -> Vec<ProjectCheck> {
         let new = now.into_iter().filter(|check| self.checks.iter().all(|known| known.name != check.name));
         self.checks.iter().cloned().chain(new).collect()
     }

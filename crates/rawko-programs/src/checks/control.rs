@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::Check;
+use super::definition::ProjectCheck;
 use super::exits;
 use super::influence::{self, Influence};
-use crate::changes::{ChangeStatus, FileChange, Snapshot};
+use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
 
 const MANIFEST: &str = "swapped.json";
@@ -32,7 +32,12 @@ struct Swap {
 
 impl Control {
     /// Collects the changes that a control run takes back. Files that a check lists as `sources` stay.
-    pub fn of(root: &Path, snapshot: &Snapshot, changes: &[FileChange], checks: &[Check]) -> Self {
+    pub fn of(
+        root: &Path,
+        snapshot: &FolderSnapshot,
+        changes: &[FileChange],
+        checks: &[ProjectCheck],
+    ) -> Self {
         let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
         let sources = super::base::globs(&sources);
         let catches_exits = tests_judge_exits(root, changes, snapshot);
@@ -139,7 +144,7 @@ impl Control {
 }
 
 /// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
-fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &Snapshot) -> bool {
+fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &FolderSnapshot) -> bool {
     let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status", "exec"];
     let is_about = |text: String| words.iter().any(|word| text.contains(word));
     let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
@@ -203,7 +208,7 @@ mod tests {
         let (project, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = project.path();
         before.iter().for_each(|(path, text)| write(root, path, text));
-        let snapshot = Snapshot::take(root, state.path(), "t").unwrap();
+        let snapshot = FolderSnapshot::take(root, state.path(), "t").unwrap();
         for (path, text) in after {
             match text {
                 Some(text) => write(root, path, text),
@@ -290,7 +295,7 @@ mod tests {
         let (project, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (root, state) = (project.path(), tempfile::tempdir().unwrap());
         before.iter().for_each(|(path, text)| write(root, path, text));
-        let snapshot = Snapshot::take(root, state.path(), "t").unwrap();
+        let snapshot = FolderSnapshot::take(root, state.path(), "t").unwrap();
         let theirs = outside.path().join("test_a.py");
         fs::write(&theirs, "mine\n").unwrap();
         fs::rename(root.join("tests"), root.join("moved")).unwrap();

@@ -9,10 +9,10 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::base::{Base, KeptFile};
+use super::base::{CheckBase, KeptFile};
 use super::doubts::Doubts;
 use super::settings_of;
-use crate::checkpoints::{Entry, EntryKind};
+use crate::checkpoints::{EntryKind, HistoryEntry};
 
 /// A task that has not been heard of for this long is forgotten, like its snapshot.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -26,7 +26,7 @@ pub struct Custody {
     /// The last checkpoint before the task.
     pub since: u64,
     /// The checks at the start of the task.
-    pub base: Base,
+    pub base: CheckBase,
     /// The deciding run passed with all files as they were: nothing is left to put back.
     pub passed: bool,
     /// Set when the owner ended without being closed, as by `rawko cancel`.
@@ -45,7 +45,7 @@ pub struct Closing {
 
 /// The result of settling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct CustodyResult {
     /// Files that were put back.
     pub restored: Vec<String>,
     /// Changes that cannot be put back, or whose author is unknown.
@@ -54,7 +54,7 @@ pub struct Settled {
 
 /// The author of a change since the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum ChangeOrigin {
     /// Only the task.
     Own,
     /// A person or another run: they have decided.
@@ -66,20 +66,20 @@ enum Origin {
 impl Custody {
     /// Puts back what the task changed of its checks, and accepts what a person changed. `entries`: the checkpoints after
     /// `since`.
-    pub fn settle(&mut self, root: &Path, entries: &[Entry]) -> Settled {
-        let mut settled = Settled::default();
+    pub fn settle(&mut self, root: &Path, entries: &[HistoryEntry]) -> CustodyResult {
+        let mut settled = CustodyResult::default();
         for (path, kept) in self.base.files.clone() {
             let now = KeptFile::read(&root.join(&path));
             if now.as_ref().is_some_and(|now| now.is_same(&kept)) {
                 continue;
             }
             match self.origin(entries, |changed| changed == path, Some(&kept.hash)) {
-                Origin::Other => self.accept(&path, now),
-                Origin::Own if kept.put_back(root, &path).is_ok_and(|is_back| is_back) => {
+                ChangeOrigin::Other => self.accept(&path, now),
+                ChangeOrigin::Own if kept.put_back(root, &path).is_ok_and(|is_back| is_back) => {
                     settled.restored.push(path);
                 }
-                Origin::Unknown if self.passed => {}
-                Origin::Own | Origin::Unknown => {
+                ChangeOrigin::Unknown if self.passed => {}
+                ChangeOrigin::Own | ChangeOrigin::Unknown => {
                     settled.doubts.note_file(path, Some(kept.hash), now.map(|now| now.hash));
                 }
             }
@@ -87,9 +87,9 @@ impl Custody {
         for path in self.base.new_files(root) {
             let now = KeptFile::read(&root.join(&path));
             match self.origin(entries, |changed| changed == path, None) {
-                Origin::Other => self.accept(&path, now),
-                Origin::Unknown if self.passed => {}
-                Origin::Own | Origin::Unknown => {
+                ChangeOrigin::Other => self.accept(&path, now),
+                ChangeOrigin::Unknown if self.passed => {}
+                ChangeOrigin::Own | ChangeOrigin::Unknown => {
                     settled.doubts.note_file(path, None, now.map(|now| now.hash));
                 }
             }
@@ -103,10 +103,12 @@ impl Custody {
             let file = defined_in(&name);
             let is_file = |changed: &str| changed == file || changed.ends_with(&format!("/{file}"));
             match (self.origin(entries, is_file, Some("")), after) {
-                (Origin::Other, Some(after)) => drop(self.base.settings.insert(name, after)),
-                (Origin::Other, None) => drop(self.base.settings.remove(&name)),
-                (Origin::Unknown, _) if self.passed => {}
-                (Origin::Own | Origin::Unknown, after) => settled.doubts.note_setting(name, before, after),
+                (ChangeOrigin::Other, Some(after)) => drop(self.base.settings.insert(name, after)),
+                (ChangeOrigin::Other, None) => drop(self.base.settings.remove(&name)),
+                (ChangeOrigin::Unknown, _) if self.passed => {}
+                (ChangeOrigin::Own | ChangeOrigin::Unknown, after) => {
+                    settled.doubts.note_setting(name, before, after)
+                }
             }
         }
         settled
@@ -123,7 +125,12 @@ impl Custody {
 
     /// Returns the authors of a file since it was last as the base has it. `before`: its hash there, `None` if it did not
     /// exist; an empty one is that of no file.
-    fn origin(&self, entries: &[Entry], is_it: impl Fn(&str) -> bool, before: Option<&str>) -> Origin {
+    fn origin(
+        &self,
+        entries: &[HistoryEntry],
+        is_it: impl Fn(&str) -> bool,
+        before: Option<&str>,
+    ) -> ChangeOrigin {
         let (mut own, mut other) = (false, false);
         for entry in entries.iter().filter(|entry| entry.number > self.since) {
             let Some(change) = entry.changes.iter().find(|change| is_it(&change.path)) else { continue };
@@ -147,9 +154,9 @@ impl Custody {
             }
         }
         match (own, other) {
-            (true, false) => Origin::Own,
-            (false, true) => Origin::Other,
-            (true, true) | (false, false) => Origin::Unknown,
+            (true, false) => ChangeOrigin::Own,
+            (false, true) => ChangeOrigin::Other,
+            (true, true) | (false, false) => ChangeOrigin::Unknown,
         }
     }
 
@@ -242,25 +249,26 @@ impl Custodies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoints::{Author, Change, Kind, Mark};
+    use crate::checkpoints::{ChangeAuthor, PathChange, PathKind, PathState};
     use crate::checks::detect;
 
-    fn mark(hash: &str) -> Mark {
-        Mark { kind: Kind::File, mode: 0, size: 0, hash: hash.into() }
+    fn mark(hash: &str) -> PathState {
+        PathState { kind: PathKind::File, mode: 0, size: 0, hash: hash.into() }
     }
 
-    fn entry(number: u64, kind: EntryKind, instance: &str, path: &str) -> Entry {
-        let author = Author { kind, instance: instance.into(), call: String::new(), label: String::new() };
+    fn entry(number: u64, kind: EntryKind, instance: &str, path: &str) -> HistoryEntry {
+        let author =
+            ChangeAuthor { kind, instance: instance.into(), call: String::new(), label: String::new() };
         let changes =
-            vec![Change { path: path.into(), before: None, after: Some(mark("of another content")) }];
-        Entry { number, at_ms: 0, author, commit: None, reference: None, changes, ignored: Vec::new() }
+            vec![PathChange { path: path.into(), before: None, after: Some(mark("of another content")) }];
+        HistoryEntry { number, at_ms: 0, author, commit: None, reference: None, changes, ignored: Vec::new() }
     }
 
     fn begin(root: &Path) -> Custody {
         let package = r#"{"scripts": {"test": "sh run.sh"}}"#;
         fs::write(root.join("package.json"), package).unwrap();
         fs::write(root.join("run.sh"), "exit 1\n").unwrap();
-        let base = Base::of(root, detect(root), &["golden/**".to_owned()]);
+        let base = CheckBase::of(root, detect(root), &["golden/**".to_owned()]);
         Custody { owner: "t".into(), since: 3, base, ..Custody::default() }
     }
 
@@ -284,7 +292,7 @@ mod tests {
             let root = project.path();
             let mut custody = begin(root);
             fs::write(root.join("run.sh"), "exit 0\n").unwrap();
-            let entries: Vec<Entry> = (4..)
+            let entries: Vec<HistoryEntry> = (4..)
                 .zip(authors)
                 .map(|(number, (kind, instance))| entry(number, *kind, instance, "run.sh"))
                 .collect();
@@ -315,7 +323,7 @@ mod tests {
             entry(6, EntryKind::Outside, "", "run.sh"),
         ];
         fs::write(root.join("run.sh"), "exit 2\n").unwrap();
-        assert_eq!(custody.settle(root, &entries), Settled::default());
+        assert_eq!(custody.settle(root, &entries), CustodyResult::default());
         assert_eq!(fs::read_to_string(root.join("run.sh")).unwrap(), "exit 2\n");
     }
 
@@ -334,8 +342,8 @@ mod tests {
         assert!(names.contains(&"golden/new"), "{names:?}");
         assert!(names.iter().any(|name| name.contains("package.json")), "{names:?}");
         let accepted = custody.settle(root, &by(EntryKind::Outside));
-        assert_eq!(accepted, Settled::default());
-        assert_eq!(custody.settle(root, &[]), Settled::default(), "accepted once, accepted for good");
+        assert_eq!(accepted, CustodyResult::default());
+        assert_eq!(custody.settle(root, &[]), CustodyResult::default(), "accepted once, accepted for good");
     }
 
     #[test]
@@ -349,7 +357,7 @@ mod tests {
         fs::write(root.join("run.sh"), "exit 0\n").unwrap();
         all.accept(root).unwrap();
         let mut accepted = all.all().remove(0);
-        assert_eq!(accepted.settle(root, &[]), Settled::default());
+        assert_eq!(accepted.settle(root, &[]), CustodyResult::default());
         all.remove("t").unwrap();
         all.remove("t").unwrap();
         assert_eq!(all.all(), Vec::new());

@@ -1,22 +1,22 @@
-//! `Check`: one command and the format of its result, from `phases.validate.checks`.
+//! `ProjectCheck`: one command and the format of its result, from `phases.validate.checks`.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use rawko_chart::codes::settings::MISSING_KEY;
-use rawko_chart::{Document, DocumentData, Finding, nearest};
+use rawko_chart::{DocumentData, Finding, SpannedValue, nearest};
 use rawko_settings::{SectionSource, SettingsReader};
 use serde::{Deserialize, Serialize};
 
 /// A check of the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
+pub struct ProjectCheck {
     /// The name in reports.
     pub name: String,
     /// The program and its arguments; `{report}` is replaced by the path of the report.
     pub command: Vec<String>,
     /// The format of the output.
-    pub format: Format,
+    pub format: CheckFormat,
     /// Time limit of a run.
     pub timeout: Duration,
     /// Relative to the project.
@@ -38,7 +38,7 @@ pub struct Check {
 /// The format that errors are counted in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Format {
+pub enum CheckFormat {
     /// One error unless the exit code is 0.
     Exit,
     /// A number, or the length of a list, at this JSON pointer.
@@ -75,10 +75,10 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";
 
 /// Problems, grouped by file.
-pub type Problems = Vec<(String, Vec<Finding>)>;
+pub type CheckProblems = Vec<(String, Vec<Finding>)>;
 
 /// Returns the checks of the nearest settings file that defines any, `None` if none does, and all problems by file.
-pub fn of_settings(settings: &dyn SectionSource) -> (Option<Vec<Check>>, Problems) {
+pub fn of_settings(settings: &dyn SectionSource) -> (Option<Vec<ProjectCheck>>, CheckProblems) {
     for section in settings.sections_of("phases") {
         let checks = section.document.get("validate").and_then(|validate| validate.get("checks"));
         if let Some(checks) = checks {
@@ -91,11 +91,11 @@ pub fn of_settings(settings: &dyn SectionSource) -> (Option<Vec<Check>>, Problem
     (None, Vec::new())
 }
 
-fn read_all(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Check> {
+fn read_all(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Vec<ProjectCheck> {
     if at.items().is_none() {
         reader.wrong_type(at, "`checks`", "a list");
     }
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks: Vec<ProjectCheck> = Vec::new();
     for item in at.items().unwrap_or_default() {
         let Some(check) = read(reader, item) else { continue };
         if checks.iter().any(|other| other.name == check.name) {
@@ -110,7 +110,7 @@ fn read_all(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Check> {
     checks
 }
 
-fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
+fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<ProjectCheck> {
     reader.record(at, "a check", &KEYS);
     at.entries()?;
     let command = command(reader, at);
@@ -131,7 +131,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
         }
     }
     let command = command?;
-    Some(Check {
+    Some(ProjectCheck {
         name: name.unwrap_or_else(|| command.join(" ")),
         command,
         format: format?,
@@ -146,7 +146,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
 }
 
 /// Reads a command: a list is run directly, a text by a shell.
-fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>> {
+fn command(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<Vec<String>> {
     let Some(command) = at.get("command") else {
         let message = "a check has no `command`";
         reader.say(&MISSING_KEY, at.span, message, "add `command: [program, argument]`");
@@ -176,18 +176,18 @@ fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>
     is_named.then_some(words)
 }
 
-fn format(reader: &mut SettingsReader<'_>, check: &Document) -> Option<Format> {
-    let Some(at) = check.get("format") else { return Some(Format::Exit) };
+fn format(reader: &mut SettingsReader<'_>, check: &SpannedValue) -> Option<CheckFormat> {
+    let Some(at) = check.get("format") else { return Some(CheckFormat::Exit) };
     Some(match reader.text(at, "`format` of a check")? {
-        "exit" => Format::Exit,
-        "json" => Format::Json { pointer: pointer(reader, at, check)? },
-        "tap" | "node-test" => Format::Tap,
-        "junit" => Format::Junit,
-        "sarif" => Format::Sarif,
-        "cargo" => Format::Cargo,
-        "unittest" => Format::Unittest,
-        "go" => Format::Go,
-        "lsp" => Format::Lsp { files: files(reader, at, check)? },
+        "exit" => CheckFormat::Exit,
+        "json" => CheckFormat::Json { pointer: pointer(reader, at, check)? },
+        "tap" | "node-test" => CheckFormat::Tap,
+        "junit" => CheckFormat::Junit,
+        "sarif" => CheckFormat::Sarif,
+        "cargo" => CheckFormat::Cargo,
+        "unittest" => CheckFormat::Unittest,
+        "go" => CheckFormat::Go,
+        "lsp" => CheckFormat::Lsp { files: files(reader, at, check)? },
         other => {
             let help = nearest(other, FORMATS).map_or_else(
                 || format!("the formats are {}", FORMATS.map(|format| format!("`{format}`")).join(", ")),
@@ -199,7 +199,7 @@ fn format(reader: &mut SettingsReader<'_>, check: &Document) -> Option<Format> {
     })
 }
 
-fn pointer(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -> Option<String> {
+fn pointer(reader: &mut SettingsReader<'_>, format: &SpannedValue, check: &SpannedValue) -> Option<String> {
     let Some(at) = check.get("pointer") else {
         let message = "the format `json` needs a `pointer`";
         reader.say(&MISSING_KEY, format.span, message, "add `pointer: /summary/errors`: a number or a list");
@@ -217,7 +217,11 @@ fn pointer(reader: &mut SettingsReader<'_>, format: &Document, check: &Document)
     is_pointer.then(|| text.to_owned())
 }
 
-fn files(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -> Option<Vec<String>> {
+fn files(
+    reader: &mut SettingsReader<'_>,
+    format: &SpannedValue,
+    check: &SpannedValue,
+) -> Option<Vec<String>> {
     let Some(at) = check.get("files") else {
         let message = "the format `lsp` needs `files`";
         reader.say(
@@ -241,7 +245,7 @@ fn files(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -
     Some(files.into_iter().map(|(pattern, _)| pattern.to_owned()).collect())
 }
 
-fn inside(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<PathBuf> {
+fn inside(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<PathBuf> {
     let path = Path::new(reader.text(at, what)?);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !is_inside {

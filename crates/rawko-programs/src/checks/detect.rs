@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::definition::{Check, Format, TIMEOUT};
+use super::definition::{CheckFormat, ProjectCheck, TIMEOUT};
 
 /// A first full compilation takes long.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -15,7 +15,7 @@ const NO_TEST: &str = "no test specified";
 const SHELL: [char; 12] = ['&', '|', ';', '<', '>', '$', '`', '(', '"', '\'', '*', '='];
 
 /// Detects the checks of a project; empty if its layout is unknown.
-pub fn detect(project_root: &Path) -> Vec<Check> {
+pub fn detect(project_root: &Path) -> Vec<ProjectCheck> {
     let mut checks = cargo(project_root);
     checks.extend(node(project_root));
     checks.extend(python(project_root));
@@ -26,8 +26,8 @@ pub fn detect(project_root: &Path) -> Vec<Check> {
     checks
 }
 
-fn check(name: &str, command: &[&str], format: Format, reason: impl Into<String>) -> Check {
-    Check {
+fn check(name: &str, command: &[&str], format: CheckFormat, reason: impl Into<String>) -> ProjectCheck {
+    ProjectCheck {
         name: name.to_owned(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         format,
@@ -41,7 +41,7 @@ fn check(name: &str, command: &[&str], format: Format, reason: impl Into<String>
     }
 }
 
-fn cargo(root: &Path) -> Vec<Check> {
+fn cargo(root: &Path) -> Vec<ProjectCheck> {
     if !root.join("Cargo.toml").is_file() {
         return Vec::new();
     }
@@ -49,11 +49,14 @@ fn cargo(root: &Path) -> Vec<Check> {
     let compile = ["cargo", "check", "--workspace", "--all-targets", "--message-format=json"];
     let test = ["cargo", "test", "--workspace", "--no-fail-fast", "--message-format=json"];
     [("cargo check", &compile), ("cargo test", &test)]
-        .map(|(name, words)| Check { timeout: BUILD_TIMEOUT, ..check(name, words, Format::Cargo, reason) })
+        .map(|(name, words)| ProjectCheck {
+            timeout: BUILD_TIMEOUT,
+            ..check(name, words, CheckFormat::Cargo, reason)
+        })
         .to_vec()
 }
 
-fn node(root: &Path) -> Vec<Check> {
+fn node(root: &Path) -> Vec<ProjectCheck> {
     let Some(package) = read(root, "package.json").and_then(|text| serde_json::from_str::<Value>(&text).ok())
     else {
         return Vec::new();
@@ -72,20 +75,20 @@ fn node(root: &Path) -> Vec<Check> {
 }
 
 /// Node's own test runner reports structured results; other scripts only an exit code.
-fn of_script(manager: &str, name: &str, script: &str) -> Check {
+fn of_script(manager: &str, name: &str, script: &str) -> ProjectCheck {
     let reason = format!("`package.json` has a script `{name}`");
     let words: Vec<&str> = script.split_whitespace().collect();
     let is_plain = !script.contains(SHELL) && !script.contains("reporter");
     match words.as_slice() {
         ["node", "--test", rest @ ..] if is_plain => {
             let command = [&["node", "--test", "--test-reporter=tap"], rest].concat();
-            check(name, &command, Format::Tap, reason)
+            check(name, &command, CheckFormat::Tap, reason)
         }
-        _ => check(name, &[manager, "run", name], Format::Exit, reason),
+        _ => check(name, &[manager, "run", name], CheckFormat::Exit, reason),
     }
 }
 
-fn python(root: &Path) -> Vec<Check> {
+fn python(root: &Path) -> Vec<ProjectCheck> {
     let says = |file: &str, words: &str| read(root, file).is_some_and(|text| text.contains(words));
     let pytest = [
         (root.join("pytest.ini").is_file(), "there is a `pytest.ini`"),
@@ -98,13 +101,13 @@ fn python(root: &Path) -> Vec<Check> {
     ];
     if let Some((_, reason)) = pytest.into_iter().find(|(is_there, _)| *is_there) {
         let command = ["python3", "-m", "pytest", "-q", "--junitxml={report}"];
-        return vec![check("pytest", &command, Format::Junit, reason)];
+        return vec![check("pytest", &command, CheckFormat::Junit, reason)];
     }
     for folder in ["tests", "test", "."] {
         if let Some(file) = first_test(&root.join(folder)) {
             let command = ["python3", "-m", "unittest", "discover", "-s", folder];
             let reason = format!("there is a `{}`", Path::new(folder).join(file).display());
-            return vec![check("unittest", &command, Format::Unittest, reason.replace("./", ""))];
+            return vec![check("unittest", &command, CheckFormat::Unittest, reason.replace("./", ""))];
         }
     }
     Vec::new()
@@ -117,25 +120,26 @@ fn first_test(folder: &Path) -> Option<String> {
     names.filter(|name| name.starts_with("test") && name.ends_with(".py")).min()
 }
 
-fn go(root: &Path) -> Vec<Check> {
+fn go(root: &Path) -> Vec<ProjectCheck> {
     if !root.join("go.mod").is_file() {
         return Vec::new();
     }
     let reason = "there is a `go.mod`";
     vec![
-        check("go vet", &["go", "vet", "./..."], Format::Exit, reason),
-        check("go test", &["go", "test", "-json", "./..."], Format::Go, reason),
+        check("go vet", &["go", "vet", "./..."], CheckFormat::Exit, reason),
+        check("go test", &["go", "test", "-json", "./..."], CheckFormat::Go, reason),
     ]
 }
 
-fn make(root: &Path) -> Vec<Check> {
+fn make(root: &Path) -> Vec<ProjectCheck> {
     let is_target =
         |line: &str| line.strip_prefix("test").is_some_and(|rest| rest.trim_start().starts_with(':'));
     let has_target = ["Makefile", "makefile", "GNUmakefile"]
         .iter()
         .any(|file| read(root, file).is_some_and(|text| text.lines().any(is_target)));
-    let found = has_target
-        .then(|| check("make test", &["make", "test"], Format::Exit, "the `Makefile` has a target `test`"));
+    let found = has_target.then(|| {
+        check("make test", &["make", "test"], CheckFormat::Exit, "the `Makefile` has a target `test`")
+    });
     found.into_iter().collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::base::{Base, KeptFile};
+use super::base::{CheckBase, KeptFile};
 use super::settings_of;
 
 const FILE: &str = "doubts.json";
@@ -29,7 +29,7 @@ struct Doubt {
 
 impl Doubts {
     /// Compares the project with the base of a task that ends.
-    pub fn left(base: &Base, root: &Path) -> Self {
+    pub fn left(base: &CheckBase, root: &Path) -> Self {
         let now = settings_of::all(root, &base.checks);
         let changed = base.settings.iter().filter(|(name, hash)| now.get(*name) != Some(hash));
         let settings = changed
@@ -90,7 +90,7 @@ impl Doubts {
 
     /// Lets a new base begin with the state before the agents, where the project is still as the agents left it. A person who
     /// changed it since then has decided.
-    pub fn apply(&self, base: &mut Base, root: &Path) {
+    pub fn apply(&self, base: &mut CheckBase, root: &Path) {
         for (name, doubt) in &self.settings {
             if let (Some(before), true) = (&doubt.before, base.settings.get(name) == doubt.after.as_ref()) {
                 base.settings.insert(name.clone(), before.clone());
@@ -138,11 +138,11 @@ mod tests {
         package("sh run.sh").unwrap();
         std::fs::write(root.join("run.sh"), "exit 1\n").unwrap();
         let begin = || {
-            let mut base = Base::of(root, detect(root), &["golden/**".to_owned()]);
+            let mut base = CheckBase::of(root, detect(root), &["golden/**".to_owned()]);
             Doubts::read(state.path()).apply(&mut base, root);
             base
         };
-        let failing = |base: &Base| base.restore(root).1.len() + base.redefined(root).len();
+        let failing = |base: &CheckBase| base.restore(root).1.len() + base.redefined(root).len();
         let first = begin();
         package("true").unwrap();
         std::fs::create_dir(root.join("golden")).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobSetBuilder};
 
-use super::definition::{Check, Format, TIMEOUT};
+use super::definition::{CheckFormat, ProjectCheck, TIMEOUT};
 use super::tree::walk_files;
 
 /// A project with more matching files is too large to open in full.
@@ -41,13 +41,13 @@ const SERVERS: [KnownServer; 5] = [
 
 /// Returns a check for each installed language server that knows files of the project. `search` is the value of `PATH`;
 /// the project's own `node_modules/.bin` and `.venv/bin` come first.
-pub fn installed_language_servers(project_root: &Path, search: &OsStr) -> Vec<Check> {
+pub fn installed_language_servers(project_root: &Path, search: &OsStr) -> Vec<ProjectCheck> {
     let own = ["node_modules/.bin", ".venv/bin"].map(|folder| project_root.join(folder));
     let folders: Vec<PathBuf> = own.into_iter().chain(std::env::split_paths(search)).collect();
     SERVERS.iter().filter_map(|server| check_of(server, project_root, &folders)).collect()
 }
 
-fn check_of(server: &KnownServer, root: &Path, folders: &[PathBuf]) -> Option<Check> {
+fn check_of(server: &KnownServer, root: &Path, folders: &[PathBuf]) -> Option<ProjectCheck> {
     let is_needed = server.needs.is_empty() || server.needs.iter().any(|file| root.join(file).is_file());
     if !is_needed || !has_files(root, server.patterns) {
         return None;
@@ -58,10 +58,12 @@ fn check_of(server: &KnownServer, root: &Path, folders: &[PathBuf]) -> Option<Ch
         Err(_) => server.program.to_owned(),
     };
     let words = std::iter::once(program).chain(server.args.iter().map(|arg| (*arg).to_owned()));
-    Some(Check {
+    Some(ProjectCheck {
         name: server.program.to_owned(),
         command: words.collect(),
-        format: Format::Lsp { files: server.patterns.iter().map(|pattern| (*pattern).to_owned()).collect() },
+        format: CheckFormat::Lsp {
+            files: server.patterns.iter().map(|pattern| (*pattern).to_owned()).collect(),
+        },
         timeout: TIMEOUT,
         cwd: PathBuf::from("."),
         report: None,

@@ -27,14 +27,14 @@ const DEPTH_MAX: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Makefile {
-    rules: Vec<Rule>,
+    rules: Vec<MakeRule>,
     variables: Vec<(String, String)>,
     /// Included files, conditionals and definitions.
     directives: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct MakeRule {
     targets: Vec<String>,
     head: String,
     recipe: Vec<String>,
@@ -63,7 +63,7 @@ impl Makefile {
                 let (head, first) = rest.split_once(';').unwrap_or((rest, ""));
                 let first = Some(first.trim().to_owned()).filter(|first| !first.is_empty());
                 let head = head.trim_start_matches(':').trim().to_owned();
-                file.rules.push(Rule { targets, head, recipe: first.into_iter().collect() });
+                file.rules.push(MakeRule { targets, head, recipe: first.into_iter().collect() });
             } else {
                 in_rule = false;
                 file.directives.push(bare.to_owned());
@@ -143,7 +143,7 @@ impl Makefile {
     }
 
     /// Returns the rules of a target and of its prerequisites.
-    fn closure(&self, target: &str) -> Vec<&Rule> {
+    fn closure(&self, target: &str) -> Vec<&MakeRule> {
         let (mut names, mut found) = (vec![target.to_owned()], Vec::new());
         let mut at = 0;
         while let Some(name) = names.get(at).cloned() {
@@ -162,7 +162,7 @@ impl Makefile {
     }
 }
 
-impl Rule {
+impl MakeRule {
     /// Returns true for rules such as `.IGNORE:`.
     fn is_special(&self) -> bool {
         self.targets.iter().any(|name| name.starts_with('.') && !HARMLESS.contains(&name.as_str()))

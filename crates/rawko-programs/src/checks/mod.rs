@@ -22,13 +22,13 @@ mod settings_of;
 mod tools;
 mod tree;
 
-pub use base::{Base, KeptFile, TestCount};
+pub use base::{CheckBase, KeptFile, TestCount};
 pub use control::Control;
-pub use custody::{Closing, Custodies, Custody, Settled};
-pub use definition::{Check, Format, Problems, of_settings};
+pub use custody::{Closing, Custodies, Custody, CustodyResult};
+pub use definition::{CheckFormat, CheckProblems, ProjectCheck, of_settings};
 pub use detect::detect;
 pub use doubts::Doubts;
-pub use formats::{Counted, Output, TestNames, count};
+pub use formats::{CheckCount, CheckOutput, TestNames, count};
 pub use installed::installed_language_servers;
 pub use lsp::LanguageServers;
 pub use report::{CheckFinding, CheckReport, CheckResult};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::definition::Check;
+use super::definition::ProjectCheck;
 use super::{judged, settings_of, tools};
 
 /// Programs that run the file they are given.
@@ -25,7 +25,7 @@ pub(super) struct NamedFiles {
 }
 
 /// Returns the files that a check's command names, or the script or rule that it runs.
-pub(super) fn named_files(root: &Path, check: &Check) -> NamedFiles {
+pub(super) fn named_files(root: &Path, check: &ProjectCheck) -> NamedFiles {
     let mut named = NamedFiles::default();
     let commands = settings_of::commands(root, check);
     let mut all: Vec<Vec<String>> = commands_of(&check.command);

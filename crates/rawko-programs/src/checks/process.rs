@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{AuthorityWatch, Input, Launch, LaunchError, Processes};
+use rawko_process::{AuthorityWatch, Launch, LaunchError, Processes, ProgramStdin};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
@@ -16,13 +16,13 @@ const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// The end of a run.
-pub(crate) enum Ending {
+pub(crate) enum CheckEnd {
     Exited { status: ExitStatus, stdout: String, stderr: String },
     TimedOut,
     TooMuchOutput,
 }
 
-pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, LaunchError> {
+pub(super) async fn run(launch: Launch, time: Duration) -> Result<CheckEnd, LaunchError> {
     run_with(launch, None, time).await
 }
 
@@ -31,17 +31,17 @@ pub(crate) async fn run_with(
     launch: Launch,
     text: Option<String>,
     time: Duration,
-) -> Result<Ending, LaunchError> {
-    let input = if text.is_some() { Input::Pipe } else { Input::Null };
+) -> Result<CheckEnd, LaunchError> {
+    let input = if text.is_some() { ProgramStdin::Pipe } else { ProgramStdin::Null };
     let mut launched = Launch { input, ..launch }.start().await?;
     launched.authority.guard();
     let (mut child, processes) = (launched.child, launched.processes);
-    let _restored = Restored(launched.authority);
+    let _restored = RestoreOnDrop(launched.authority);
     let ending = match timeout(time, exchange(&mut child, &processes, text)).await {
         Ok(ending) => ending,
-        Err(_) => Ok(Ending::TimedOut),
+        Err(_) => Ok(CheckEnd::TimedOut),
     };
-    if !matches!(ending, Ok(Ending::Exited { .. })) {
+    if !matches!(ending, Ok(CheckEnd::Exited { .. })) {
         processes.end(GRACE).await;
         let _ = timeout(GRACE, child.wait()).await;
     }
@@ -49,15 +49,15 @@ pub(crate) async fn run_with(
 }
 
 /// Files of authority are put right when the check is over, also if it is abandoned.
-struct Restored(AuthorityWatch);
+struct RestoreOnDrop(AuthorityWatch);
 
-impl Drop for Restored {
+impl Drop for RestoreOnDrop {
     fn drop(&mut self) {
         self.0.restore();
     }
 }
 
-async fn exchange(child: &mut Child, processes: &Processes, text: Option<String>) -> io::Result<Ending> {
+async fn exchange(child: &mut Child, processes: &Processes, text: Option<String>) -> io::Result<CheckEnd> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = {
@@ -67,12 +67,12 @@ async fn exchange(child: &mut Child, processes: &Processes, text: Option<String>
             out && err
         });
         tokio::select! {
-            is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
+            is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(CheckEnd::TooMuchOutput) },
             status = child.wait() => {
                 // Processes that it left running would hold the pipes open.
                 processes.kill_all().await;
                 if let Ok(false) = timeout(GRACE, pipes).await {
-                    return Ok(Ending::TooMuchOutput);
+                    return Ok(CheckEnd::TooMuchOutput);
                 }
                 status?
             }
@@ -80,7 +80,7 @@ async fn exchange(child: &mut Child, processes: &Processes, text: Option<String>
     };
     processes.kill_all().await;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Ending::Exited { status, stdout: text(out), stderr: text(err) })
+    Ok(CheckEnd::Exited { status, stdout: text(out), stderr: text(err) })
 }
 
 /// Writes the input and closes it. A program that does not read it is no fault.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::base::TestCount;
-use super::definition::Check;
+use super::definition::ProjectCheck;
 use super::formats::{TestNames, as_count};
 use super::run::shown;
 
@@ -78,7 +78,7 @@ impl CheckReport {
 
 impl CheckResult {
     /// A check that did not run since the files changed: nothing is known of it.
-    pub fn not_run(check: &Check, why: &str) -> Self {
+    pub fn not_run(check: &ProjectCheck, why: &str) -> Self {
         Self {
             name: check.name.clone(),
             command: shown(&check.command),

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use rawko_process::{Confinement, Launch, LaunchError, Profile, ProjectAccess};
 use rawko_settings::Environment;
 
-use super::definition::{Check, Format};
-use super::formats::{Counted, Output, count, without_report};
+use super::definition::{CheckFormat, ProjectCheck};
+use super::formats::{CheckCount, CheckOutput, count, without_report};
 use super::lsp::{self, LanguageServers};
-use super::process::{self, Ending};
+use super::process::{self, CheckEnd};
 use super::report::{CheckFinding, CheckReport, CheckResult};
 use crate::checkpoints::Root;
 
@@ -23,7 +23,7 @@ const REPORT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Runs all checks in the project. A check that cannot start counts as an error; none is skipped. Language servers come
 /// from `servers` and stay there for the next run.
 pub async fn run_all(
-    checks: &[Check],
+    checks: &[ProjectCheck],
     project_root: &Path,
     environment: &Environment,
     confinement: &Confinement,
@@ -56,25 +56,25 @@ pub(super) fn shown(command: &[String]) -> String {
     }
 }
 
-fn not_run(why: &str) -> Counted {
+fn not_run(why: &str) -> CheckCount {
     let finding = CheckFinding::new(None, None, why);
     let summary = finding.message.clone();
-    Counted { errors: 1, summary, findings: vec![finding], ..Counted::default() }
+    CheckCount { errors: 1, summary, findings: vec![finding], ..CheckCount::default() }
 }
 
 async fn run(
-    check: &Check,
+    check: &ProjectCheck,
     root: &Path,
     environment: &Environment,
     confinement: &Confinement,
     servers: &LanguageServers,
-) -> Result<Counted, String> {
+) -> Result<CheckCount, String> {
     let cwd = directory(root, &check.cwd)?;
     let folder =
         Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
     let mut launch = launch(check, folder.as_ref(), environment, confinement)?;
     launch.cwd.clone_from(&cwd);
-    if let Format::Lsp { files } = &check.format {
+    if let CheckFormat::Lsp { files } = &check.format {
         return lsp::ask(servers, launch, &cwd, files, check.timeout).await;
     }
     let report = match &folder {
@@ -88,16 +88,16 @@ async fn run(
     let before = report.as_ref().and_then(|(root, path)| stamp(&root.join(path)));
     let ending = process::run(launch, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
-        Ending::Exited { status, stdout, stderr } => {
+        CheckEnd::Exited { status, stdout, stderr } => {
             // Ignore a report left by an earlier run.
             let written = report.as_ref().filter(|(root, path)| stamp(&root.join(path)) != before);
             let written = written.and_then(|(root, path)| read_report(root, path));
-            let output = Output { exit_code: status.code(), stdout, stderr, report: written };
+            let output = CheckOutput { exit_code: status.code(), stdout, stderr, report: written };
             let is_missing = report.is_some() && output.report.is_none();
             Ok(if is_missing { without_report(&output) } else { count(&check.format, &output) })
         }
-        Ending::TimedOut => Err(format!("it took longer than {:?} and was ended", check.timeout)),
-        Ending::TooMuchOutput => Err("it printed too much and was ended".to_owned()),
+        CheckEnd::TimedOut => Err(format!("it took longer than {:?} and was ended", check.timeout)),
+        CheckEnd::TooMuchOutput => Err("it printed too much and was ended".to_owned()),
     }
 }
 
@@ -114,7 +114,7 @@ const VARIABLES: [(&str, &str); 3] =
 
 /// The report is written outside the project, to a folder of its own.
 fn launch(
-    check: &Check,
+    check: &ProjectCheck,
     folder: Option<&Folder>,
     environment: &Environment,
     confinement: &Confinement,
@@ -146,7 +146,7 @@ fn directory(root: &Path, cwd: &Path) -> Result<PathBuf, String> {
     if cwd.starts_with(&root) { Ok(cwd) } else { Err(format!("{} is not in the project", cwd.display())) }
 }
 
-fn not_started(check: &Check, error: &LaunchError) -> String {
+fn not_started(check: &ProjectCheck, error: &LaunchError) -> String {
     let program = check.command.first().map_or("", String::as_str);
     match error {
         LaunchError::Program(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -175,7 +175,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     /// Creates a folder only if the check uses `{report}`.
-    fn for_reports(check: &Check) -> io::Result<Option<Self>> {
+    fn for_reports(check: &ProjectCheck) -> io::Result<Option<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if !check.command.iter().any(|arg| arg.contains(REPORT)) {
             return Ok(None);

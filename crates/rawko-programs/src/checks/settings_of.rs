@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::ProjectCheck;
 use super::makefile::Makefile;
 use super::named::shell_words;
 use super::run::shown;
@@ -22,7 +22,7 @@ const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const PACKAGE_SETTINGS: [&str; 4] = [".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"];
 
 /// Returns a hash for each definition, by a name for people.
-pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
+pub(super) fn all(root: &Path, checks: &[ProjectCheck]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for check in checks {
         let folder = root.join(&check.cwd);
@@ -36,7 +36,7 @@ pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
 }
 
 /// Returns the scripts and rules that the command of a check runs, each on lines of its own.
-pub(super) fn commands(root: &Path, check: &Check) -> String {
+pub(super) fn commands(root: &Path, check: &ProjectCheck) -> String {
     let folder = root.join(&check.cwd);
     let text = with_scripts(&folder, &shown(&check.command));
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -48,7 +48,7 @@ pub(super) fn commands(root: &Path, check: &Check) -> String {
 }
 
 /// Returns files that would keep a rule from running: make skips a target that exists.
-pub(super) fn skipping_files(root: &Path, check: &Check) -> Vec<String> {
+pub(super) fn skipping_files(root: &Path, check: &ProjectCheck) -> Vec<String> {
     let (folder, text) = (root.join(&check.cwd), shown(&check.command));
     let words: Vec<&str> = text.split_whitespace().collect();
     let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) else {

@@ -141,7 +141,7 @@ fn shown(folder: &Path, path: &Path) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use crate::checks::{Base, detect};
+    use crate::checks::{CheckBase, detect};
 
     /// A project with a runner in each tool folder, and the files that an agent would rewrite.
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         write(".venv/lib/python3.11/site-packages/_pytest/main.py", "main()");
         write(".venv/lib/python3.11/site-packages/a.pth", "");
         write("vendor/bin/phpunit", "<?php");
-        let base = Base::of(root, detect(root), &[]);
+        let base = CheckBase::of(root, detect(root), &[]);
         let table = [
             ("node_modules/.bin/jest", "restored"),
             ("node_modules/jest/bin/jest.js", "restored"),

@@ -13,8 +13,8 @@ use rawko_settings::Environment;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
 
-use crate::checks::process::{Ending, run_with};
-use reply::Reply;
+use crate::checks::process::{CheckEnd, run_with};
+use reply::HookResponse;
 
 /// The hooks of all settings files.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct CommandHooks {
 
 #[derive(Clone, Debug)]
 struct CommandHook {
-    moment: Moment,
+    moment: HookMoment,
     /// `None` matches every tool.
     matcher: Option<Regex>,
     command: String,
@@ -34,16 +34,16 @@ struct CommandHook {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
+enum HookMoment {
     PreToolUse,
     PostToolUse,
 }
 
-impl Moment {
+impl HookMoment {
     fn name(self) -> &'static str {
         match self {
-            Moment::PreToolUse => "PreToolUse",
-            Moment::PostToolUse => "PostToolUse",
+            HookMoment::PreToolUse => "PreToolUse",
+            HookMoment::PostToolUse => "PostToolUse",
         }
     }
 }
@@ -97,12 +97,12 @@ impl CommandHooks {
     /// Runs the hooks before a call, in order; the first refusal counts. Rules of rawko's own decide as well, so that
     /// "allow" means nothing here, and "ask" refuses: the call is on its way already.
     pub async fn before(&self, call: HookedCall<'_>, scene: HookScene<'_>) -> HookDecision {
-        for hook in self.of(Moment::PreToolUse, call.tool) {
+        for hook in self.of(HookMoment::PreToolUse, call.tool) {
             let input = message(hook.moment, call, None, scene.root);
             let deny = |why: String| HookDecision::Deny { why, file: hook.file.clone() };
             match hook.run(&input, scene).await {
-                Reply::Pass | Reply::Context(_) => {}
-                Reply::Block(why) => return deny(why),
+                HookResponse::Pass | HookResponse::Context(_) => {}
+                HookResponse::Block(why) => return deny(why),
             }
         }
         HookDecision::Pass
@@ -111,17 +111,19 @@ impl CommandHooks {
     /// Runs the hooks after a call. Returns their text for the model.
     pub async fn after(&self, call: HookedCall<'_>, response: &str, scene: HookScene<'_>) -> Option<String> {
         let mut words = Vec::new();
-        for hook in self.of(Moment::PostToolUse, call.tool) {
+        for hook in self.of(HookMoment::PostToolUse, call.tool) {
             let input = message(hook.moment, call, Some(response), scene.root);
             match hook.run(&input, scene).await {
-                Reply::Pass => {}
-                Reply::Context(text) | Reply::Block(text) => words.push(format!("[{}] {text}", hook.file)),
+                HookResponse::Pass => {}
+                HookResponse::Context(text) | HookResponse::Block(text) => {
+                    words.push(format!("[{}] {text}", hook.file))
+                }
             }
         }
         (!words.is_empty()).then(|| words.join("\n"))
     }
 
-    fn of<'h>(&'h self, moment: Moment, tool: &'h str) -> impl Iterator<Item = &'h CommandHook> + 'h {
+    fn of<'h>(&'h self, moment: HookMoment, tool: &'h str) -> impl Iterator<Item = &'h CommandHook> + 'h {
         let names = theirs(tool);
         self.hooks.iter().filter(move |hook| {
             let matches = |pattern: &Regex| names.iter().any(|name| pattern.is_match(name));
@@ -131,7 +133,7 @@ impl CommandHooks {
 }
 
 impl CommandHook {
-    async fn run(&self, input: &Json, scene: HookScene<'_>) -> Reply {
+    async fn run(&self, input: &Json, scene: HookScene<'_>) -> HookResponse {
         let HookScene { root, environment, confinement, access } = scene;
         let profile = confinement.profile_of("hooks", "", Profile::Program(access));
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
@@ -142,16 +144,16 @@ impl CommandHook {
             ..Launch::new("sh", profile, confinement.clone())
         };
         match run_with(launch, Some(input.to_string()), self.timeout).await {
-            Ok(Ending::Exited { status, stdout, stderr }) => reply::read(status.code(), &stdout, &stderr),
+            Ok(CheckEnd::Exited { status, stdout, stderr }) => reply::read(status.code(), &stdout, &stderr),
             // A hook that cannot decide refuses: it may have been meant to.
-            Ok(Ending::TimedOut) => self.unknown(&format!("it took longer than {:?}", self.timeout)),
-            Ok(Ending::TooMuchOutput) => self.unknown("it printed too much"),
+            Ok(CheckEnd::TimedOut) => self.unknown(&format!("it took longer than {:?}", self.timeout)),
+            Ok(CheckEnd::TooMuchOutput) => self.unknown("it printed too much"),
             Err(error) => self.unknown(&error.to_string()),
         }
     }
 
-    fn unknown(&self, why: &str) -> Reply {
-        Reply::Block(format!("the hook `{}` did not answer: {why}", self.command))
+    fn unknown(&self, why: &str) -> HookResponse {
+        HookResponse::Block(format!("the hook `{}` did not answer: {why}", self.command))
     }
 }
 
@@ -166,7 +168,7 @@ fn theirs(tool: &str) -> Vec<&str> {
 }
 
 /// Returns the input of a hook, in Claude Code's format.
-fn message(moment: Moment, call: HookedCall<'_>, response: Option<&str>, root: &Path) -> Json {
+fn message(moment: HookMoment, call: HookedCall<'_>, response: Option<&str>, root: &Path) -> Json {
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
     let mut all = json!({
         "session_id": call.instance,

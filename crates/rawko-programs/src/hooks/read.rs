@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rawko_chart::codes::settings::UNREADABLE;
-use rawko_chart::{Document, Finding, Source, Span};
+use rawko_chart::{Finding, SourceFile, Span, SpannedValue};
 use rawko_settings::{Environment, SettingsReader};
 use regex::Regex;
 
-use super::{CommandHook, CommandHooks, Moment};
+use super::{CommandHook, CommandHooks, HookMoment};
 
 /// Claude Code's default.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ const OWN: &str = "rawko hook";
 
 impl CommandHooks {
     /// Reads the hooks of a project and its user, and all problems of the files.
-    pub fn read(root: &Path, environment: &Environment) -> (Self, Vec<(Source, Vec<Finding>)>) {
+    pub fn read(root: &Path, environment: &Environment) -> (Self, Vec<(SourceFile, Vec<Finding>)>) {
         let home = environment.get("HOME").filter(|home| !home.is_empty()).map(Path::new);
         let mut files: Vec<_> = home
             .into_iter()
@@ -39,7 +39,7 @@ impl CommandHooks {
                 Err(error) => {
                     let finding =
                         UNREADABLE.at(Span::default(), format!("`{shown}` cannot be read: {error}"));
-                    problems.push((Source::new(shown, ""), vec![finding]));
+                    problems.push((SourceFile::new(shown, ""), vec![finding]));
                     continue;
                 }
             };
@@ -49,21 +49,21 @@ impl CommandHooks {
                 continue;
             }
             seen.push(real);
-            let source = Source::new(shown, text);
+            let source = SourceFile::new(shown, text);
             let findings = all.add(&source, shown, environment);
             problems.push((source, findings));
         }
         (all, problems)
     }
 
-    fn add(&mut self, source: &Source, shown: &str, environment: &Environment) -> Vec<Finding> {
-        let document = match Document::read(&source.text) {
+    fn add(&mut self, source: &SourceFile, shown: &str, environment: &Environment) -> Vec<Finding> {
+        let document = match SpannedValue::read(&source.text) {
             Ok(document) => document,
             Err(findings) => return findings,
         };
         let mut reader = SettingsReader::new(environment);
         let Some(hooks) = document.get("hooks") else { return Vec::new() };
-        for moment in [Moment::PreToolUse, Moment::PostToolUse] {
+        for moment in [HookMoment::PreToolUse, HookMoment::PostToolUse] {
             let Some(groups) = hooks.get(moment.name()) else { continue };
             for group in groups.items().unwrap_or_default() {
                 self.group(moment, group, shown, &mut reader);
@@ -72,8 +72,14 @@ impl CommandHooks {
         reader.findings
     }
 
-    fn group(&mut self, moment: Moment, group: &Document, file: &str, reader: &mut SettingsReader<'_>) {
-        let matcher = match group.get("matcher").and_then(Document::text) {
+    fn group(
+        &mut self,
+        moment: HookMoment,
+        group: &SpannedValue,
+        file: &str,
+        reader: &mut SettingsReader<'_>,
+    ) {
+        let matcher = match group.get("matcher").and_then(SpannedValue::text) {
             None | Some("" | "*") => None,
             Some(text) => match Regex::new(&format!("^(?:{text})$")) {
                 Ok(pattern) => Some(pattern),
@@ -84,10 +90,11 @@ impl CommandHooks {
                 }
             },
         };
-        for hook in group.get("hooks").and_then(Document::items).unwrap_or_default() {
-            let Some(command) = hook.get("command").and_then(Document::text) else { continue };
+        for hook in group.get("hooks").and_then(SpannedValue::items).unwrap_or_default() {
+            let Some(command) = hook.get("command").and_then(SpannedValue::text) else { continue };
             // Prompts and requests of Claude Code have no meaning here.
-            let is_command = hook.get("type").and_then(Document::text).is_none_or(|kind| kind == "command");
+            let is_command =
+                hook.get("type").and_then(SpannedValue::text).is_none_or(|kind| kind == "command");
             if !is_command || command.trim_start().starts_with(OWN) {
                 continue;
             }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 const TEXT_CHARS_MAX: usize = 4_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum HookResponse {
     Pass,
     /// The call is refused, or its result is not acceptable.
     Block(String),
@@ -16,32 +16,34 @@ pub(super) enum Reply {
 
 /// Reads an answer. Exit code 2 blocks with the text of standard error; other failures are no objection, as in Claude
 /// Code; without an exit code a signal ended it.
-pub(super) fn read(code: Option<i32>, stdout: &str, stderr: &str) -> Reply {
+pub(super) fn read(code: Option<i32>, stdout: &str, stderr: &str) -> HookResponse {
     match code {
         Some(0) => {}
-        Some(2) => return Reply::Block(words(stderr, "a hook refuses it")),
-        None => return Reply::Block(words(stderr, "a hook was ended by a signal")),
-        Some(_) => return Reply::Pass,
+        Some(2) => return HookResponse::Block(words(stderr, "a hook refuses it")),
+        None => return HookResponse::Block(words(stderr, "a hook was ended by a signal")),
+        Some(_) => return HookResponse::Pass,
     }
-    let Ok(answer) = serde_json::from_str::<Json>(stdout.trim()) else { return Reply::Pass };
+    let Ok(answer) = serde_json::from_str::<Json>(stdout.trim()) else { return HookResponse::Pass };
     let own = &answer["hookSpecificOutput"];
     let text = |value: &Json| value.as_str().map(|text| words(text, ""));
     if answer["continue"].as_bool() == Some(false) {
-        return Reply::Block(
+        return HookResponse::Block(
             text(&answer["stopReason"]).unwrap_or_else(|| "a hook stops the work".to_owned()),
         );
     }
     let decision = own["permissionDecision"].as_str().or_else(|| answer["decision"].as_str());
     let reason = text(&own["permissionDecisionReason"]).or_else(|| text(&answer["reason"]));
     match decision {
-        Some("deny" | "block") => Reply::Block(reason.unwrap_or_else(|| "a hook refuses it".to_owned())),
+        Some("deny" | "block") => {
+            HookResponse::Block(reason.unwrap_or_else(|| "a hook refuses it".to_owned()))
+        }
         Some("ask") => {
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            Reply::Block(format!("a hook asks for the approval of a person{why}"))
+            HookResponse::Block(format!("a hook asks for the approval of a person{why}"))
         }
         _ => text(&own["additionalContext"])
             .filter(|text| !text.is_empty())
-            .map_or(Reply::Pass, Reply::Context),
+            .map_or(HookResponse::Pass, HookResponse::Context),
     }
 }
 
@@ -59,21 +61,21 @@ mod tests {
 
     #[test]
     fn answers_mean_what_they_mean_in_claude_code() {
-        let block = |why: &str| Reply::Block(why.to_owned());
+        let block = |why: &str| HookResponse::Block(why.to_owned());
         let deny = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}"#;
         let allow =
             r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}"#;
         let more =
             r#"{"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "run make"}}"#;
         for (code, stdout, stderr, expected) in [
-            (Some(0), "", "", Reply::Pass),
-            (Some(0), "formatted", "", Reply::Pass),
-            (Some(1), deny, "oops", Reply::Pass),
+            (Some(0), "", "", HookResponse::Pass),
+            (Some(0), "formatted", "", HookResponse::Pass),
+            (Some(1), deny, "oops", HookResponse::Pass),
             (Some(2), "", "not on Fridays\n", block("not on Fridays")),
             (None, "", "", block("a hook was ended by a signal")),
             (Some(0), deny, "", block("no")),
-            (Some(0), allow, "", Reply::Pass),
-            (Some(0), more, "", Reply::Context("run make".to_owned())),
+            (Some(0), allow, "", HookResponse::Pass),
+            (Some(0), more, "", HookResponse::Context("run make".to_owned())),
             (Some(0), r#"{"decision": "block", "reason": "bad"}"#, "", block("bad")),
             (Some(0), r#"{"continue": false, "stopReason": "enough"}"#, "", block("enough")),
         ] {

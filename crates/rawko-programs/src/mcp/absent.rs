@@ -8,7 +8,7 @@ use rawko_process::ProjectAccess;
 
 use super::browser::Browser;
 use super::config::McpConfig;
-use super::health::{HealthState, ServerHealth};
+use super::health::{McpHealthState, ServerHealth};
 use super::names::prefix;
 use super::servers::failure;
 use super::settings::McpSettings;
@@ -17,12 +17,12 @@ use rawko_tools::{Occasion, ToolOutcome};
 
 const WHY: &str = "this build of rawko has no MCP client; build it with `--features mcp` (or `full`)";
 
-pub(super) struct Server {
+pub(super) struct McpServerHandle {
     config: McpConfig,
     pub(super) prefix: String,
 }
 
-impl Server {
+impl McpServerHandle {
     pub(super) fn new(config: McpConfig, _: Arc<McpSettings>, _: ProjectAccess) -> Self {
         Self { prefix: prefix(&config), config }
     }
@@ -67,7 +67,7 @@ impl Server {
         ServerHealth {
             name: self.config.name.clone(),
             server: self.config.transport.shown(),
-            state: HealthState::Unusable,
+            state: McpHealthState::Unusable,
             tools: None,
             starts: 0,
             pid: None,

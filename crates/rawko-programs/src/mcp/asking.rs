@@ -16,7 +16,7 @@ tokio::task_local! {
 }
 
 /// A question of a server, and the way back.
-pub(super) struct Question {
+pub(super) struct ServerQuestion {
     pub(super) message: String,
     /// The form to fill in; `None` for a page that the person visits.
     pub(super) schema: Option<Value>,
@@ -26,19 +26,19 @@ pub(super) struct Question {
 
 /// The answer of a person.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum PersonReply {
     Accepted(Value),
     Declined,
 }
 
-impl Reply {
+impl PersonReply {
     pub(super) fn into_result(self) -> ElicitResult {
         match self {
-            Reply::Accepted(content) if content.is_object() => {
+            PersonReply::Accepted(content) if content.is_object() => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }
-            Reply::Accepted(_) => ElicitResult::new(ElicitationAction::Accept),
-            Reply::Declined => ElicitResult::new(ElicitationAction::Decline),
+            PersonReply::Accepted(_) => ElicitResult::new(ElicitationAction::Accept),
+            PersonReply::Declined => ElicitResult::new(ElicitationAction::Decline),
         }
     }
 }
@@ -47,23 +47,23 @@ impl Reply {
 #[derive(Default)]
 pub(super) struct Askers {
     next: AtomicU64,
-    open: Mutex<Vec<OpenCall>>,
+    open: Mutex<Vec<AskingCall>>,
 }
 
 /// A running call: where its questions go, and its completions.
-struct OpenCall {
+struct AskingCall {
     id: u64,
-    questions: mpsc::Sender<Question>,
+    questions: mpsc::Sender<ServerQuestion>,
     sampled: Arc<Sampled>,
 }
 
 /// Ends the registration of a call.
-pub(super) struct Registration {
+pub(super) struct CallRegistration {
     askers: Arc<Askers>,
     pub(super) id: u64,
 }
 
-impl Drop for Registration {
+impl Drop for CallRegistration {
     fn drop(&mut self) {
         self.askers.open().retain(|call| call.id != self.id);
     }
@@ -74,11 +74,11 @@ impl Askers {
     pub(super) fn register(
         self: &Arc<Self>,
         sampled: &Arc<Sampled>,
-    ) -> (Registration, mpsc::Receiver<Question>) {
+    ) -> (CallRegistration, mpsc::Receiver<ServerQuestion>) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (questions, receiver) = mpsc::channel(1);
-        self.open().push(OpenCall { id, questions, sampled: Arc::clone(sampled) });
-        (Registration { askers: Arc::clone(self), id }, receiver)
+        self.open().push(AskingCall { id, questions, sampled: Arc::clone(sampled) });
+        (CallRegistration { askers: Arc::clone(self), id }, receiver)
     }
 
     /// Runs the work of a call, so that its questions are known to be its own.
@@ -99,7 +99,7 @@ impl Askers {
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => (message, None, Some(url)),
             _ => return cancelled(),
         };
-        let question = Question { message, schema: schema.clone(), url, answer };
+        let question = ServerQuestion { message, schema: schema.clone(), url, answer };
         if sender.send(question).await.is_err() {
             return cancelled();
         }
@@ -116,7 +116,7 @@ impl Askers {
     }
 
     /// Reads from the call that this task drives, or else from the only one.
-    fn of_call<T>(&self, read: impl FnOnce(&OpenCall) -> T) -> Option<T> {
+    fn of_call<T>(&self, read: impl FnOnce(&AskingCall) -> T) -> Option<T> {
         let open = self.open();
         let own = CALL.try_with(|id| *id).ok();
         let own = own.and_then(|own| open.iter().find(|call| call.id == own));
@@ -124,7 +124,7 @@ impl Askers {
         own.or(only).map(read)
     }
 
-    fn open(&self) -> MutexGuard<'_, Vec<OpenCall>> {
+    fn open(&self) -> MutexGuard<'_, Vec<AskingCall>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

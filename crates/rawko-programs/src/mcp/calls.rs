@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::asking::{Askers, Question};
+use super::asking::{Askers, ServerQuestion};
 use super::sampling::{Sampled, Sampler, sample};
 
 /// Rounds of input after which a server is taken to go in circles.
@@ -26,28 +26,28 @@ const POLL: Duration = Duration::from_millis(500);
 const POLL_MAX: Duration = Duration::from_secs(30);
 
 /// Ends a task with its owner.
-pub(super) struct AbortOnDrop<T = ()>(pub(super) JoinHandle<T>);
+pub(super) struct AbortTaskOnDrop<T = ()>(pub(super) JoinHandle<T>);
 
-impl<T> Drop for AbortOnDrop<T> {
+impl<T> Drop for AbortTaskOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Why a call stopped for now.
-pub(super) enum Progress {
+pub(super) enum CallPause {
     Done(Result<CallToolResult, ServiceError>),
-    Asked(Question),
+    Asked(ServerQuestion),
 }
 
-pub(super) struct RunningCall {
-    task: AbortOnDrop<Result<CallToolResult, ServiceError>>,
-    questions: mpsc::Receiver<Question>,
+pub(super) struct McpCall {
+    task: AbortTaskOnDrop<Result<CallToolResult, ServiceError>>,
+    questions: mpsc::Receiver<ServerQuestion>,
     /// The completions that the server asked for.
     pub(super) sampled: Arc<Sampled>,
 }
 
-impl RunningCall {
+impl McpCall {
     pub(super) fn start(
         peer: Peer<RoleClient>,
         params: CallToolRequestParams,
@@ -57,30 +57,30 @@ impl RunningCall {
         let sampled = Arc::new(Sampled::default());
         let (registration, questions) = askers.register(&sampled);
         let (askers, own) = (Arc::clone(askers), Arc::clone(&sampled));
-        let driver = Driver { peer, askers, roots, sampler, sampled: own };
+        let driver = CallDriver { peer, askers, roots, sampler, sampled: own };
         let task = tokio::spawn(async move {
             let id = registration.id;
             let result = Askers::during(id, driver.drive(params)).await;
             drop(registration);
             result
         });
-        Self { task: AbortOnDrop(task), questions, sampled }
+        Self { task: AbortTaskOnDrop(task), questions, sampled }
     }
 
     /// Continues until the result is there or the server asks.
-    pub(super) async fn proceed(&mut self) -> Progress {
+    pub(super) async fn proceed(&mut self) -> CallPause {
         tokio::select! {
             biased;
-            Some(question) = self.questions.recv() => Progress::Asked(question),
+            Some(question) = self.questions.recv() => CallPause::Asked(question),
             done = &mut self.task.0 => match done {
-                Ok(result) => Progress::Done(result),
-                Err(_) => Progress::Done(Err(ServiceError::TransportClosed)),
+                Ok(result) => CallPause::Done(result),
+                Err(_) => CallPause::Done(Err(ServiceError::TransportClosed)),
             },
         }
     }
 }
 
-struct Driver {
+struct CallDriver {
     peer: Peer<RoleClient>,
     askers: Arc<Askers>,
     roots: ListRootsResult,
@@ -88,7 +88,7 @@ struct Driver {
     sampled: Arc<Sampled>,
 }
 
-impl Driver {
+impl CallDriver {
     async fn drive(&self, mut params: CallToolRequestParams) -> Result<CallToolResult, ServiceError> {
         for round in 0..ROUNDS_MAX {
             match self.peer.call_tool_once(params.clone()).await? {

@@ -17,41 +17,41 @@ use tokio::time::timeout;
 use rawko_process::Profile;
 
 use super::asking::Askers;
-use super::calls::{AbortOnDrop, RunningCall};
+use super::calls::{AbortTaskOnDrop, McpCall};
 use super::config::{McpConfig, McpTransport};
-use super::fault::{Fault, challenge_of, handshake_in_words, unauthorized};
+use super::fault::{McpFault, challenge_of, handshake_in_words, unauthorized};
 use super::http::HttpClient;
-use super::listener::Listener;
+use super::listener::ServerListener;
 use super::oauth::authorized;
 use super::reach::reachable_server;
 use super::sampling::sampler_of;
 use super::settings::McpSettings;
 use super::watched::WatchedCall;
-use crate::process::{Child, Launch};
+use crate::process::{AgentLaunch, AgentProcess};
 use crate::program::in_time;
 
-pub(super) struct Connection {
-    service: RunningService<RoleClient, Listener>,
+pub(super) struct McpConnection {
+    service: RunningService<RoleClient, ServerListener>,
     askers: Arc<Askers>,
     /// Listens for changes of the tools; ends on drop.
-    watch: Option<AbortOnDrop>,
+    watch: Option<AbortTaskOnDrop>,
     /// Killed with its child processes on drop. `None` over HTTP.
-    child: Option<Child>,
+    child: Option<AgentProcess>,
     is_lost: AtomicBool,
 }
 
 /// The reason why no connection was opened.
 #[derive(Debug)]
-pub(super) enum OpenError {
+pub(super) enum ConnectError {
     /// The person has to log in first.
     Unauthorized(String),
     Failed(String),
 }
 
-impl OpenError {
+impl ConnectError {
     pub(super) fn into_words(self) -> String {
         match self {
-            OpenError::Unauthorized(why) | OpenError::Failed(why) => why,
+            ConnectError::Unauthorized(why) | ConnectError::Failed(why) => why,
         }
     }
 }
@@ -60,27 +60,27 @@ impl OpenError {
 enum AttemptError {
     /// The server answered something else than it was asked.
     WrongAnswer(String),
-    Error(OpenError),
+    Error(ConnectError),
 }
 
 impl AttemptError {
-    fn into_error(self) -> OpenError {
+    fn into_error(self) -> ConnectError {
         match self {
-            AttemptError::WrongAnswer(why) => OpenError::Failed(why),
+            AttemptError::WrongAnswer(why) => ConnectError::Failed(why),
             AttemptError::Error(error) => error,
         }
     }
 }
 
-impl From<OpenError> for AttemptError {
-    fn from(error: OpenError) -> Self {
+impl From<ConnectError> for AttemptError {
+    fn from(error: ConnectError) -> Self {
         AttemptError::Error(error)
     }
 }
 
 impl From<String> for AttemptError {
     fn from(why: String) -> Self {
-        AttemptError::Error(OpenError::Failed(why))
+        AttemptError::Error(ConnectError::Failed(why))
     }
 }
 
@@ -118,7 +118,7 @@ fn is_wrong_answer(error: &ClientInitializeError) -> bool {
     )
 }
 
-impl Connection {
+impl McpConnection {
     /// Starts the program or connects to the URL, and performs the handshake. `is_stale` is set when the list of tools
     /// changes.
     pub(super) async fn open(
@@ -126,7 +126,7 @@ impl Connection {
         settings: &McpSettings,
         (profile, is_stale): (Profile, Arc<AtomicBool>),
         handshake: Handshake,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, ConnectError> {
         match Self::begin(config, settings, (profile, Arc::clone(&is_stale)), handshake).await {
             Err(AttemptError::WrongAnswer(_)) => {
                 let again = Self::begin(config, settings, (profile, is_stale), Handshake::Older).await;
@@ -144,11 +144,11 @@ impl Connection {
     ) -> Result<Self, AttemptError> {
         let root = reqwest::Url::from_directory_path(&settings.root).map(String::from).unwrap_or_default();
         let sampler = sampler_of(&config.name, settings.sampling.as_ref());
-        let listener = Listener { is_stale, askers: Arc::default(), root, sampler };
+        let listener = ServerListener { is_stale, askers: Arc::default(), root, sampler };
         match &config.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
                 let cwd = cwd.as_ref().map_or_else(|| settings.root.clone(), |cwd| settings.root.join(cwd));
-                let launch = Launch {
+                let launch = AgentLaunch {
                     program: command.clone(),
                     args: args.clone(),
                     cwd,
@@ -167,8 +167,8 @@ impl Connection {
     }
 
     async fn over_stdio(
-        listener: Listener,
-        launch: &Launch,
+        listener: ServerListener,
+        launch: &AgentLaunch,
         settings: &McpSettings,
         handshake: Handshake,
     ) -> Result<Self, AttemptError> {
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     async fn over_http(
-        listener: Listener,
+        listener: ServerListener,
         config: &McpConfig,
         (url, headers): (&str, &[(String, String)]),
         settings: &McpSettings,
@@ -224,7 +224,7 @@ impl Connection {
             Ok(Ok(service)) => Ok(Self::new(service, askers, None)),
             Ok(Err(error)) => match challenge_of(&error) {
                 Some(challenge) => {
-                    Err(OpenError::Unauthorized(unauthorized(config, settings, &challenge)).into())
+                    Err(ConnectError::Unauthorized(unauthorized(config, settings, &challenge)).into())
                 }
                 None if is_wrong_answer(&error) => Err(AttemptError::WrongAnswer(handshake_in_words(&error))),
                 None => Err(handshake_in_words(&error).into()),
@@ -233,7 +233,11 @@ impl Connection {
         }
     }
 
-    fn new(service: RunningService<RoleClient, Listener>, askers: Arc<Askers>, child: Option<Child>) -> Self {
+    fn new(
+        service: RunningService<RoleClient, ServerListener>,
+        askers: Arc<Askers>,
+        child: Option<AgentProcess>,
+    ) -> Self {
         Self { watch: watch_tools(&service), service, askers, child, is_lost: AtomicBool::new(false) }
     }
 
@@ -242,7 +246,7 @@ impl Connection {
         !self.is_lost.load(Ordering::Acquire)
             && !self.service.is_closed()
             && !self.service.peer().is_transport_closed()
-            && !self.child.as_ref().is_some_and(Child::has_ended)
+            && !self.child.as_ref().is_some_and(AgentProcess::has_ended)
     }
 
     /// Returns the handshake to use when this server is started again.
@@ -262,25 +266,25 @@ impl Connection {
         Some(format!("{} {} (MCP {version})", server.name, server.version))
     }
 
-    pub(super) async fn tools(&self, within: Duration) -> Result<Vec<Tool>, Fault> {
+    pub(super) async fn tools(&self, within: Duration) -> Result<Vec<Tool>, McpFault> {
         match timeout(within, self.service.peer().list_all_tools()).await {
             Ok(Ok(tools)) => Ok(tools),
             Ok(Err(error)) => Err(self.fault(&error)),
-            Err(_) => Err(Fault::TimedOut),
+            Err(_) => Err(McpFault::TimedOut),
         }
     }
 
     /// Starts a call. Dropping it sends a cancellation to the server.
-    pub(super) fn call(&self, tool: &str, arguments: JsonObject) -> RunningCall {
+    pub(super) fn call(&self, tool: &str, arguments: JsonObject) -> McpCall {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let listener = self.service.service();
         let sampler = listener.sampler.clone();
-        RunningCall::start(self.service.peer().clone(), params, (&self.askers, sampler), listener.roots())
+        McpCall::start(self.service.peer().clone(), params, (&self.askers, sampler), listener.roots())
     }
 
-    pub(super) fn fault(&self, error: &rmcp::ServiceError) -> Fault {
-        let fault = Fault::of(error);
-        if let Fault::Lost { .. } = fault {
+    pub(super) fn fault(&self, error: &rmcp::ServiceError) -> McpFault {
+        let fault = McpFault::of(error);
+        if let McpFault::Lost { .. } = fault {
             self.is_lost.store(true, Ordering::Release);
         }
         fault
@@ -310,12 +314,12 @@ impl Connection {
     }
 
     pub(super) fn pid(&self) -> Option<i32> {
-        self.child.as_ref().map(Child::pid)
+        self.child.as_ref().map(AgentProcess::pid)
     }
 }
 
 /// Subscribes to changes of the tools. Servers of older revisions report them without.
-fn watch_tools(service: &RunningService<RoleClient, Listener>) -> Option<AbortOnDrop> {
+fn watch_tools(service: &RunningService<RoleClient, ServerListener>) -> Option<AbortTaskOnDrop> {
     let peer = service.peer().clone();
     let info = peer.peer_info()?;
     if info.protocol_version != ProtocolVersion::V_2026_07_28 {
@@ -330,7 +334,7 @@ fn watch_tools(service: &RunningService<RoleClient, Listener>) -> Option<AbortOn
             is_stale.store(true, Ordering::Release);
         }
     };
-    reports.then(|| AbortOnDrop(tokio::spawn(watch)))
+    reports.then(|| AbortTaskOnDrop(tokio::spawn(watch)))
 }
 
 fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {

@@ -21,7 +21,7 @@ pub(super) enum ExpandError {
 }
 
 /// The values that a file can refer to.
-pub(super) struct Variables<'e> {
+pub(super) struct FileVariables<'e> {
     pub(super) environment: &'e Environment,
     /// The project, as an absolute path.
     pub(super) root: &'e Path,
@@ -72,7 +72,7 @@ pub(super) fn input_variable(id: &str) -> String {
 }
 
 /// Expands the references in a text. An empty variable counts as unset if there is a default.
-pub(super) fn expand(text: &str, variables: &Variables<'_>) -> Result<String, ExpandError> {
+pub(super) fn expand(text: &str, variables: &FileVariables<'_>) -> Result<String, ExpandError> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("${") {
         let (before, from) = rest.split_at(at);
@@ -95,7 +95,7 @@ pub(super) fn variables(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-fn value(inside: &str, variables: &Variables<'_>) -> Result<String, ExpandError> {
+fn value(inside: &str, variables: &FileVariables<'_>) -> Result<String, ExpandError> {
     let (environment, root) = (variables.environment, variables.root);
     match Reference::parse(inside) {
         Reference::Root => Ok(root.to_string_lossy().into_owned()),
@@ -138,7 +138,7 @@ mod tests {
             Environment::from_iter([("TOKEN", "t0ken"), ("EMPTY", ""), ("RAWKO_INPUT_API_KEY", "k3y")]);
         let inputs =
             BTreeMap::from([("host".to_owned(), Some("h".to_owned())), ("api-key".to_owned(), None)]);
-        let variables = Variables { environment: &environment, root: Path::new("/ada/repo"), inputs };
+        let variables = FileVariables { environment: &environment, root: Path::new("/ada/repo"), inputs };
         let unset = |name: &str| Err(ExpandError::Unset(name.into()));
         let no_input = ExpandError::NoInput { id: "other".into(), variable: "RAWKO_INPUT_OTHER".into() };
         let cases = [

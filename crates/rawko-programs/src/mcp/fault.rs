@@ -11,7 +11,7 @@ use super::oauth::credential_file;
 use super::settings::McpSettings;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum McpFault {
     /// The server responded with an error.
     Refused(String),
     TimedOut,
@@ -34,38 +34,38 @@ pub(super) enum WasSent {
     Perhaps,
 }
 
-impl Fault {
-    pub(super) fn of(error: &ServiceError) -> Fault {
+impl McpFault {
+    pub(super) fn of(error: &ServiceError) -> McpFault {
         match error {
-            ServiceError::McpError(data) => Fault::Refused(data.message.to_string()),
+            ServiceError::McpError(data) => McpFault::Refused(data.message.to_string()),
             ServiceError::TransportSend(error) => of_transport(error.error.as_ref()),
             ServiceError::TransportClosed => {
-                Fault::Lost { was_sent: WasSent::Perhaps, why: "the connection closed".to_owned() }
+                McpFault::Lost { was_sent: WasSent::Perhaps, why: "the connection closed".to_owned() }
             }
-            ServiceError::Timeout { .. } => Fault::TimedOut,
-            other => Fault::Refused(other.to_string()),
+            ServiceError::Timeout { .. } => McpFault::TimedOut,
+            other => McpFault::Refused(other.to_string()),
         }
     }
 }
 
-fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
+fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> McpFault {
     let Some(error) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() else {
         // Over stdio the final newline was not written, so the server cannot have read the call.
-        return Fault::Lost { was_sent: WasSent::No, why: error.to_string() };
+        return McpFault::Lost { was_sent: WasSent::No, why: error.to_string() };
     };
     match error {
         StreamableHttpError::AuthRequired(error) => {
-            Fault::Unauthorized { challenge: error.www_authenticate_header.clone() }
+            McpFault::Unauthorized { challenge: error.www_authenticate_header.clone() }
         }
         StreamableHttpError::InsufficientScope(error) => {
-            Fault::Unauthorized { challenge: error.www_authenticate_header.clone() }
+            McpFault::Unauthorized { challenge: error.www_authenticate_header.clone() }
         }
-        StreamableHttpError::HttpStatus(status) => Fault::Refused(status.to_string()),
+        StreamableHttpError::HttpStatus(status) => McpFault::Refused(status.to_string()),
         StreamableHttpError::Client(error) => {
             let was_sent = if error.is_connect() { WasSent::No } else { WasSent::Perhaps };
-            Fault::Lost { was_sent, why: in_words(error) }
+            McpFault::Lost { was_sent, why: in_words(error) }
         }
-        other => Fault::Lost { was_sent: WasSent::Perhaps, why: in_words(other) },
+        other => McpFault::Lost { was_sent: WasSent::Perhaps, why: in_words(other) },
     }
 }
 
@@ -73,9 +73,9 @@ fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
 pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
     let ClientInitializeError::TransportError { error, .. } = error else { return in_words(error) };
     match of_transport(error.error.as_ref()) {
-        Fault::Refused(why) | Fault::Lost { why, .. } => why,
-        Fault::TimedOut => "it was too slow".to_owned(),
-        Fault::Unauthorized { .. } => "the server requires authorization".to_owned(),
+        McpFault::Refused(why) | McpFault::Lost { why, .. } => why,
+        McpFault::TimedOut => "it was too slow".to_owned(),
+        McpFault::Unauthorized { .. } => "the server requires authorization".to_owned(),
     }
 }
 
@@ -83,8 +83,8 @@ pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
 pub(super) fn challenge_of(error: &ClientInitializeError) -> Option<String> {
     match error {
         ClientInitializeError::TransportError { error, .. } => match of_transport(error.error.as_ref()) {
-            Fault::Unauthorized { challenge } => Some(challenge),
-            Fault::Refused(_) | Fault::TimedOut | Fault::Lost { .. } => None,
+            McpFault::Unauthorized { challenge } => Some(challenge),
+            McpFault::Refused(_) | McpFault::TimedOut | McpFault::Lost { .. } => None,
         },
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => challenge_of(fallback),
         other => other.is_authorization_required().then(String::new),

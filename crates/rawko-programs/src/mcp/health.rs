@@ -10,7 +10,7 @@ pub struct ServerHealth {
     /// The program or the URL.
     pub server: String,
     /// Its state.
-    pub state: HealthState,
+    pub state: McpHealthState,
     /// Number of tools, once listed.
     pub tools: Option<usize>,
     /// Number of starts or connections.
@@ -29,7 +29,7 @@ pub struct ServerHealth {
 /// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HealthState {
+pub enum McpHealthState {
     /// Not used yet.
     NotStarted,
     /// It answers.

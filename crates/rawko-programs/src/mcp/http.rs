@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_client::{
 };
 
 type HttpError = StreamableHttpError<reqwest::Error>;
-type Headers = HashMap<HeaderName, HeaderValue>;
+type HeaderValues = HashMap<HeaderName, HeaderValue>;
 
 /// Limit of one event or one JSON response.
 const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -57,7 +57,7 @@ impl StreamableHttpClient for HttpClient {
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
         auth_header: Option<String>,
-        headers: Headers,
+        headers: HeaderValues,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         self.post_message_with_max_sse_event_size(
             uri,
@@ -76,7 +76,7 @@ impl StreamableHttpClient for HttpClient {
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
         auth_header: Option<String>,
-        headers: Headers,
+        headers: HeaderValues,
         event_bytes_max: usize,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let has_session = session_id.is_some();
@@ -115,7 +115,7 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         session_id: Arc<str>,
         auth_header: Option<String>,
-        headers: Headers,
+        headers: HeaderValues,
     ) -> Result<(), HttpError> {
         self.0.delete_session(uri, session_id, auth_header, headers).await
     }
@@ -126,7 +126,7 @@ impl StreamableHttpClient for HttpClient {
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
         auth_header: Option<String>,
-        headers: Headers,
+        headers: HeaderValues,
     ) -> Result<BoxedSseResponse, HttpError> {
         self.get_stream_with_max_sse_event_size(
             uri,
@@ -145,7 +145,7 @@ impl StreamableHttpClient for HttpClient {
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
         auth_header: Option<String>,
-        headers: Headers,
+        headers: HeaderValues,
         event_bytes_max: usize,
     ) -> Result<BoxedSseResponse, HttpError> {
         let stream = self.0.get_stream_with_max_sse_event_size(

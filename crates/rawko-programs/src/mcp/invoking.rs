@@ -7,18 +7,18 @@ use rawko_core::Value;
 use rmcp::model::JsonObject;
 use tokio::time::timeout;
 
-use super::asking::{Question, Reply};
-use super::calls::{Progress, RunningCall};
-use super::connection::Connection;
-use super::fault::{Fault, WasSent, unauthorized};
+use super::asking::{PersonReply, ServerQuestion};
+use super::calls::{CallPause, McpCall};
+use super::connection::McpConnection;
+use super::fault::{McpFault, WasSent, unauthorized};
 use super::result::outcome;
-use super::server::{ParkedCall, Patience, Server};
+use super::server::{McpServerHandle, ParkedCall, RestartPatience};
 use super::servers::failure;
 use super::watched::WatchedCall;
 use crate::program::in_time;
 use rawko_tools::{Occasion, ToolOutcome};
 
-impl Server {
+impl McpServerHandle {
     pub(super) async fn call(&self, full: &str, input: Value, occasion: Occasion<'_>) -> ToolOutcome {
         let mut outcome = self.outcome(full, input, occasion).await;
         outcome.content = self.config.secrets.hide(outcome.content);
@@ -65,7 +65,7 @@ impl Server {
         occasion: Occasion<'_>,
     ) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
-        let connection = match self.connection(Patience::Wait).await {
+        let connection = match self.connection(RestartPatience::Wait).await {
             Ok(connection) => connection,
             Err(why) => return Ok(failure(format!("the MCP server `{name}` is not available: {why}"))),
         };
@@ -87,24 +87,24 @@ impl Server {
     /// Continues a call until it ends or the server asks the person.
     async fn proceed(
         &self,
-        connection: &Arc<Connection>,
-        mut call: RunningCall,
+        connection: &Arc<McpConnection>,
+        mut call: McpCall,
         occasion: Occasion<'_>,
-        mut given: Option<Reply>,
+        mut given: Option<PersonReply>,
     ) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
         let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
         loop {
             let question = match timeout(within, call.proceed()).await {
-                Ok(Progress::Done(Ok(result))) => {
+                Ok(CallPause::Done(Ok(result))) => {
                     self.facts().supervision.answered();
                     return Ok(call.sampled.report(outcome(result, &self.settings)));
                 }
-                Ok(Progress::Done(Err(error))) => {
+                Ok(CallPause::Done(Err(error))) => {
                     let failed = self.failed(connection, &error).await;
                     return failed.map(|outcome| call.sampled.report(outcome));
                 }
-                Ok(Progress::Asked(question)) => question,
+                Ok(CallPause::Asked(question)) => question,
                 Err(_) => return Ok(call.sampled.report(self.timed_out(within))),
             };
             match given.take() {
@@ -116,24 +116,24 @@ impl Server {
                     self.parked().insert(occasion.key.to_owned(), parked);
                     return Ok(asked);
                 }
-                None => drop(question.answer.send(Reply::Declined.into_result())),
+                None => drop(question.answer.send(PersonReply::Declined.into_result())),
             }
         }
     }
 
     async fn failed(
         &self,
-        connection: &Arc<Connection>,
+        connection: &Arc<McpConnection>,
         error: &rmcp::ServiceError,
     ) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
         match connection.fault(error) {
-            Fault::Refused(why) => {
+            McpFault::Refused(why) => {
                 self.facts().supervision.answered();
                 Ok(failure(format!("the MCP server `{name}` answered with an error: {why}")))
             }
-            Fault::TimedOut => Ok(self.timed_out(self.settings.call_timeout)),
-            Fault::Unauthorized { challenge } => {
+            McpFault::TimedOut => Ok(self.timed_out(self.settings.call_timeout)),
+            McpFault::Unauthorized { challenge } => {
                 let why = unauthorized(&self.config, &self.settings, &challenge);
                 if self.config.oauth.is_without_person {
                     // The next connection gets a new token.
@@ -141,7 +141,7 @@ impl Server {
                 }
                 Ok(failure(format!("the MCP server `{name}` refused the call: {why}")))
             }
-            Fault::Lost { was_sent, why } => Err((was_sent, self.lost(connection, &why).await)),
+            McpFault::Lost { was_sent, why } => Err((was_sent, self.lost(connection, &why).await)),
         }
     }
 
@@ -155,12 +155,12 @@ impl Server {
 }
 
 /// Returns the person's reply to a question of an earlier attempt.
-fn reply(occasion: Occasion<'_>) -> Reply {
-    occasion.reply.map_or(Reply::Declined, |reply| Reply::Accepted(reply.to_json()))
+fn reply(occasion: Occasion<'_>) -> PersonReply {
+    occasion.reply.map_or(PersonReply::Declined, |reply| PersonReply::Accepted(reply.to_json()))
 }
 
 /// Returns the outcome that makes an agent's chart ask the person.
-fn asked(server: &str, question: &Question) -> ToolOutcome {
+fn asked(server: &str, question: &ServerQuestion) -> ToolOutcome {
     let form = question.schema.clone().map_or(Value::Null, Value::from_json);
     let page = question.url.as_deref().map_or(Value::Null, Value::str);
     let question_parts = [

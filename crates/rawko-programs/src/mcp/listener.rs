@@ -19,7 +19,7 @@ use super::asking::Askers;
 use super::sampling::{Sampler, sample};
 
 /// Receives requests and notifications of the server.
-pub(super) struct Listener {
+pub(super) struct ServerListener {
     pub(super) is_stale: Arc<AtomicBool>,
     pub(super) askers: Arc<Askers>,
     /// The project, as a `file:` address.
@@ -27,13 +27,13 @@ pub(super) struct Listener {
     pub(super) sampler: Sampler,
 }
 
-impl Listener {
+impl ServerListener {
     pub(super) fn roots(&self) -> ListRootsResult {
         ListRootsResult::new(vec![Root::new(self.root.clone()).with_name("project")])
     }
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for ServerListener {
     fn get_info(&self) -> ClientConfig {
         let rawko = Implementation::new("rawko", env!("CARGO_PKG_VERSION"));
         let (forms, pages) = (FormElicitationCapability::new(), UrlElicitationCapability::new());

@@ -46,7 +46,7 @@ mod watched;
 
 pub use browser::Browser;
 pub use config::{McpConfig, McpOAuth, McpTransport};
-pub use health::{HealthState, ServerHealth};
+pub use health::{McpHealthState, ServerHealth};
 pub use names::server_part;
 pub use read::{MCP_FILE, read_mcp, read_mcp_file};
 pub use secrets::McpSecrets;

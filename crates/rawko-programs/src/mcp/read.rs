@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY, UNKNOWN_KEY, UNREADABLE, UNSET_VARIABLE};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Severity, Source, Span, nearest};
+use rawko_chart::{DocumentData, DocumentEntry, Finding, Severity, SourceFile, Span, SpannedValue, nearest};
 use rawko_settings::{Environment, SettingsReader};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::config::{McpConfig, McpOAuth, McpTransport};
-use super::expand::{ExpandError, Variables, expand, variables};
+use super::expand::{ExpandError, FileVariables, expand, variables};
 use super::names::{is_header_ours, server_part};
 use super::secrets::McpSecrets;
 
@@ -60,38 +60,38 @@ const FOREIGN_KEYS: [&str; 16] = [
 pub fn read_mcp_file(
     project_root: &Path,
     environment: &Environment,
-) -> (Vec<McpConfig>, Source, Vec<Finding>) {
+) -> (Vec<McpConfig>, SourceFile, Vec<Finding>) {
     let bytes = rawko_process::read_regular(&project_root.join(MCP_FILE));
     match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
         Ok(text) => {
-            let source = Source::new(MCP_FILE, text);
+            let source = SourceFile::new(MCP_FILE, text);
             let (configs, findings) = read_mcp(&source, environment, project_root);
             (configs, source, findings)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            (Vec::new(), Source::new(MCP_FILE, ""), Vec::new())
+            (Vec::new(), SourceFile::new(MCP_FILE, ""), Vec::new())
         }
         Err(error) => {
             let finding = UNREADABLE.at(Span::default(), format!("`{MCP_FILE}` cannot be read: {error}"));
-            (Vec::new(), Source::new(MCP_FILE, ""), vec![finding])
+            (Vec::new(), SourceFile::new(MCP_FILE, ""), vec![finding])
         }
     }
 }
 
 /// Reads the servers in a text of a project.
 pub fn read_mcp(
-    source: &Source,
+    source: &SourceFile,
     environment: &Environment,
     project_root: &Path,
 ) -> (Vec<McpConfig>, Vec<Finding>) {
-    let document = match Document::read(&source.text) {
+    let document = match SpannedValue::read(&source.text) {
         Ok(document) => document,
         Err(findings) => return (Vec::new(), findings),
     };
     let root = std::path::absolute(project_root).unwrap_or_else(|_| project_root.to_owned());
     let mut reader = McpReader {
         reader: SettingsReader::new(environment),
-        variables: Variables { environment, root: &root, inputs: BTreeMap::new() },
+        variables: FileVariables { environment, root: &root, inputs: BTreeMap::new() },
         secrets: McpSecrets::default(),
     };
     let mut configs: Vec<McpConfig> = Vec::new();
@@ -119,8 +119,8 @@ pub fn read_mcp(
 }
 
 /// Returns VS Code's inputs with their defaults. Other programs read the rest of them.
-fn inputs_of(at: &Document) -> BTreeMap<String, Option<String>> {
-    let of = |item: &Document, key: &str| {
+fn inputs_of(at: &SpannedValue) -> BTreeMap<String, Option<String>> {
+    let of = |item: &SpannedValue, key: &str| {
         let entry = item.entries()?.iter().find(|entry| entry.key == key)?;
         entry.value.text().map(str::to_owned)
     };
@@ -130,7 +130,7 @@ fn inputs_of(at: &Document) -> BTreeMap<String, Option<String>> {
 
 struct McpReader<'e> {
     reader: SettingsReader<'e>,
-    variables: Variables<'e>,
+    variables: FileVariables<'e>,
     /// Secrets of the current server.
     secrets: McpSecrets,
 }
@@ -138,7 +138,12 @@ struct McpReader<'e> {
 impl McpReader<'_> {
     /// Returns the entries with known keys. Programs share this file, so a foreign key is left to its program; only one
     /// that looks like a misspelt key of ours is reported, as a warning.
-    fn record<'d>(&mut self, at: &'d Document, what: &str, keys: &[&'static str]) -> Vec<&'d DocumentEntry> {
+    fn record<'d>(
+        &mut self,
+        at: &'d SpannedValue,
+        what: &str,
+        keys: &[&'static str],
+    ) -> Vec<&'d DocumentEntry> {
         let (known, others): (Vec<_>, Vec<_>) =
             self.reader.entries(at, what).iter().partition(|entry| keys.contains(&entry.key.as_str()));
         for entry in others.into_iter().filter(|entry| !FOREIGN_KEYS.contains(&entry.key.as_str())) {
@@ -196,7 +201,7 @@ impl McpReader<'_> {
     fn transport<'d>(
         &mut self,
         entry: &DocumentEntry,
-        get: &dyn Fn(&str) -> Option<&'d Document>,
+        get: &dyn Fn(&str) -> Option<&'d SpannedValue>,
     ) -> Option<McpTransport> {
         let kind = match get("type") {
             Some(at) => Some((self.reader.text(at, "`type`")?, at.span)),
@@ -237,8 +242,8 @@ impl McpReader<'_> {
 
     fn stdio<'d>(
         &mut self,
-        command: &Document,
-        get: &dyn Fn(&str) -> Option<&'d Document>,
+        command: &SpannedValue,
+        get: &dyn Fn(&str) -> Option<&'d SpannedValue>,
     ) -> Option<McpTransport> {
         let command = self.text(command, "`command`");
         let args = match get("args") {
@@ -256,7 +261,7 @@ impl McpReader<'_> {
         Some(McpTransport::Stdio { command: command?, args: args?, env: env?, cwd })
     }
 
-    fn http(&mut self, url: &Document, headers: Option<&Document>) -> Option<McpTransport> {
+    fn http(&mut self, url: &SpannedValue, headers: Option<&SpannedValue>) -> Option<McpTransport> {
         let address = self.text(url, "`url`")?;
         let is_http =
             reqwest::Url::parse(&address).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
@@ -273,7 +278,7 @@ impl McpReader<'_> {
     }
 
     /// Reads how rawko authorizes itself at a remote server. Without it everything is discovered.
-    fn oauth(&mut self, at: &Document) -> McpOAuth {
+    fn oauth(&mut self, at: &SpannedValue) -> McpOAuth {
         let entries = self.reader.entries(at, "`oauth`");
         let get = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
         let mut text = |key: &str| get(key).and_then(|at| self.text(at, &format!("`{key}` of `oauth`")));
@@ -316,7 +321,7 @@ impl McpReader<'_> {
         }
     }
 
-    fn headers(&mut self, at: &Document) -> Option<Vec<(String, String)>> {
+    fn headers(&mut self, at: &SpannedValue) -> Option<Vec<(String, String)>> {
         let pairs = self.pairs(at, "`headers`")?;
         for (name, value) in &pairs {
             let is_valid = name.parse::<HeaderName>().is_ok() && value.parse::<HeaderValue>().is_ok();
@@ -329,7 +334,7 @@ impl McpReader<'_> {
         Some(pairs)
     }
 
-    fn pairs(&mut self, at: &Document, what: &str) -> Option<Vec<(String, String)>> {
+    fn pairs(&mut self, at: &SpannedValue, what: &str) -> Option<Vec<(String, String)>> {
         // VS Code writes null for a variable that is not passed on.
         let entries = self.reader.entries(at, what).iter();
         let entries = entries.filter(|entry| entry.value.data != DocumentData::Null);
@@ -340,7 +345,7 @@ impl McpReader<'_> {
         entries.map(pair).collect()
     }
 
-    fn text(&mut self, at: &Document, what: &str) -> Option<String> {
+    fn text(&mut self, at: &SpannedValue, what: &str) -> Option<String> {
         let text = self.reader.text(at, what)?;
         self.filled(text, at.span)
     }

@@ -4,12 +4,13 @@ use rawko_core::Value;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use super::settings::McpSettings;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_tools::ToolOutcome;
 
 /// Converts the result of a call to an outcome.
 pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOutcome {
-    let mut gathered = Gathered { image_bytes_left: settings.image_bytes_max, ..Gathered::default() };
+    let mut gathered =
+        GatheredContent { image_bytes_left: settings.image_bytes_max, ..GatheredContent::default() };
     for block in result.content {
         gathered.take(block);
     }
@@ -28,13 +29,13 @@ pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOut
 }
 
 #[derive(Default)]
-struct Gathered {
+struct GatheredContent {
     text: String,
-    images: Vec<Part>,
+    images: Vec<MessagePart>,
     image_bytes_left: usize,
 }
 
-impl Gathered {
+impl GatheredContent {
     fn take(&mut self, block: ContentBlock) {
         match block {
             ContentBlock::Text(text) => self.line(&text.text),
@@ -87,7 +88,7 @@ impl Gathered {
             Some(left) => {
                 self.image_bytes_left = left;
                 self.line(&format!("[image {} of type {media_type}]", self.images.len() + 1));
-                self.images.push(Part::Image { media_type, data });
+                self.images.push(MessagePart::Image { media_type, data });
             }
             None => self.line(&format!("[image of type {media_type}, which is too large to be shown]")),
         }

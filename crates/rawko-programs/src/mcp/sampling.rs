@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_core::Value;
 use rawko_model::provider::{CompletionRequest, Provider};
-use rawko_model::{Message, Part, Role, StopReason, Usage};
+use rawko_model::{Message, MessagePart, Role, StopReason, Usage};
 use rawko_tools::{SamplingSettings, ToolOutcome};
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ErrorData, SamplingMessage, SamplingMessageContentBlock,
@@ -114,7 +114,7 @@ pub(super) async fn sample(
         .message
         .parts
         .iter()
-        .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+        .filter_map(|part| if let MessagePart::Text { text } = part { Some(text.as_str()) } else { None })
         .collect();
     let model = completion.model.unwrap_or_else(|| allowed.model.clone());
     let mut result = CreateMessageResult::new(SamplingMessage::assistant_text(text), model);
@@ -134,9 +134,9 @@ fn message(message: SamplingMessage) -> Result<Message, ErrorData> {
         rmcp::model::Role::Assistant => Role::Assistant,
     };
     let part = |block: SamplingMessageContentBlock| match block {
-        SamplingMessageContentBlock::Text(text) => Ok(Part::Text { text: text.text }),
+        SamplingMessageContentBlock::Text(text) => Ok(MessagePart::Text { text: text.text }),
         SamplingMessageContentBlock::Image(image) => {
-            Ok(Part::Image { media_type: image.mime_type, data: image.data })
+            Ok(MessagePart::Image { media_type: image.mime_type, data: image.data })
         }
         _ => Err(ErrorData::invalid_params("only text and images are supported in sampling", None)),
     };

@@ -10,28 +10,28 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::browser::Browser;
-use super::calls::RunningCall;
+use super::calls::McpCall;
 use super::config::{McpConfig, McpTransport};
-use super::connection::{Connection, Handshake, OpenError};
-use super::fault::{Fault, unauthorized};
-use super::health::{HealthState, ServerHealth};
+use super::connection::{ConnectError, Handshake, McpConnection};
+use super::fault::{McpFault, unauthorized};
+use super::health::{McpHealthState, ServerHealth};
 use super::names::prefix;
 use super::oauth::{credential_file, login};
 use super::servers::failure;
 use super::settings::McpSettings;
-use super::supervision::{Next, Supervision};
-use super::tools::{Tools, known};
+use super::supervision::{Supervision, SupervisionStep};
+use super::tools::{ToolsByName, known};
 use crate::program::in_time;
 use rawko_model::ToolSpec;
 use rawko_tools::ToolOutcome;
 
-pub(super) struct Server {
+pub(super) struct McpServerHandle {
     pub(super) config: McpConfig,
     pub(super) prefix: String,
     pub(super) settings: Arc<McpSettings>,
     /// What its program may do.
     profile: Profile,
-    facts: Mutex<Facts>,
+    facts: Mutex<ServerState>,
     /// Held while it is being started, so that it is started once for all waiting calls.
     starting: tokio::sync::Mutex<()>,
     is_stale: Arc<AtomicBool>,
@@ -40,17 +40,17 @@ pub(super) struct Server {
 }
 
 pub(super) struct ParkedCall {
-    pub(super) connection: Arc<Connection>,
-    pub(super) call: RunningCall,
+    pub(super) connection: Arc<McpConnection>,
+    pub(super) call: McpCall,
     pub(super) answer: oneshot::Sender<ElicitResult>,
 }
 
 #[derive(Default)]
-pub(super) struct Facts {
-    connection: Option<Arc<Connection>>,
+pub(super) struct ServerState {
+    connection: Option<Arc<McpConnection>>,
     pub(super) supervision: Supervision,
     /// Kept while the server is down.
-    tools: Option<Arc<Tools>>,
+    tools: Option<Arc<ToolsByName>>,
     implementation: Option<String>,
     /// What the server understood before.
     handshake: Handshake,
@@ -58,12 +58,12 @@ pub(super) struct Facts {
 
 /// The reaction to a start that is only allowed after a delay.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum RestartPatience {
     Wait,
     Leave,
 }
 
-impl Server {
+impl McpServerHandle {
     pub(super) fn new(config: McpConfig, settings: Arc<McpSettings>, access: ProjectAccess) -> Self {
         let profile = settings.confinement.profile_of("mcp", &config.name, Profile::Program(access));
         Self {
@@ -80,7 +80,7 @@ impl Server {
 
     /// Returns its tools; of a server that is down, the last known ones.
     pub(super) async fn specs(&self) -> Vec<ToolSpec> {
-        if let Ok(connection) = self.connection(Patience::Leave).await
+        if let Ok(connection) = self.connection(RestartPatience::Leave).await
             && self.is_stale.swap(false, Ordering::AcqRel)
         {
             // A failed listing is repeated next time; until then the old list is used.
@@ -137,7 +137,11 @@ impl Server {
     }
 
     /// Returns the server's name of a tool. A possibly stale list is refreshed before the tool counts as unknown.
-    pub(super) async fn original(&self, connection: &Connection, full: &str) -> Result<String, ToolOutcome> {
+    pub(super) async fn original(
+        &self,
+        connection: &McpConnection,
+        full: &str,
+    ) -> Result<String, ToolOutcome> {
         let find = || {
             let tools = self.facts().tools.clone()?;
             tools.get(full).map(|known| known.name.clone())
@@ -158,7 +162,7 @@ impl Server {
         })
     }
 
-    pub(super) async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, String> {
+    pub(super) async fn connection(&self, patience: RestartPatience) -> Result<Arc<McpConnection>, String> {
         if let McpTransport::Unusable { why } = &self.config.transport {
             return Err(why.clone());
         }
@@ -173,11 +177,11 @@ impl Server {
         match self.start().await {
             Ok(connection) => Ok(connection),
             // It works as soon as the person has logged in.
-            Err(OpenError::Unauthorized(why)) => {
+            Err(ConnectError::Unauthorized(why)) => {
                 self.facts().supervision.why = Some(why.clone());
                 Err(why)
             }
-            Err(OpenError::Failed(why)) => {
+            Err(ConnectError::Failed(why)) => {
                 let hidden = self.config.secrets.hide(why.clone());
                 let mut facts = self.facts();
                 facts.supervision.failed(hidden, Instant::now(), &self.settings);
@@ -189,7 +193,7 @@ impl Server {
     }
 
     /// Returns the connection if it is open. Records one that was lost in the meantime.
-    async fn open_connection(&self) -> Option<Arc<Connection>> {
+    async fn open_connection(&self) -> Option<Arc<McpConnection>> {
         let connection = self.facts().connection.clone()?;
         if connection.is_open() {
             return Some(connection);
@@ -198,20 +202,20 @@ impl Server {
         None
     }
 
-    async fn wait_for_its_turn(&self, patience: Patience) -> Result<(), String> {
+    async fn wait_for_its_turn(&self, patience: RestartPatience) -> Result<(), String> {
         let (next, why) = {
             let facts = self.facts();
             let why = facts.supervision.why.clone().unwrap_or_default();
             (facts.supervision.next(Instant::now(), &self.settings), why)
         };
         match (next, patience) {
-            (Next::Start, _) => Ok(()),
-            (Next::StartAt(at), Patience::Wait) => {
+            (SupervisionStep::Start, _) => Ok(()),
+            (SupervisionStep::StartAt(at), RestartPatience::Wait) => {
                 sleep_until(at).await;
                 Ok(())
             }
-            (Next::StartAt(_), Patience::Leave) => Err(why),
-            (Next::LeftAlone { failures, until }, _) => {
+            (SupervisionStep::StartAt(_), RestartPatience::Leave) => Err(why),
+            (SupervisionStep::LeftAlone { failures, until }, _) => {
                 let left = in_time(until.saturating_duration_since(Instant::now()));
                 Err(format!(
                     "it failed {failures} times in a row and is left alone for another {left}; last: {why}"
@@ -220,11 +224,11 @@ impl Server {
         }
     }
 
-    async fn start(&self) -> Result<Arc<Connection>, OpenError> {
+    async fn start(&self) -> Result<Arc<McpConnection>, ConnectError> {
         self.facts().supervision.started();
         let handshake = self.facts().handshake;
         let program = (self.profile, Arc::clone(&self.is_stale));
-        let connection = Connection::open(&self.config, &self.settings, program, handshake).await?;
+        let connection = McpConnection::open(&self.config, &self.settings, program, handshake).await?;
         let connection = Arc::new(connection);
         self.list(&connection).await?;
         let mut facts = self.facts();
@@ -234,20 +238,20 @@ impl Server {
         Ok(connection)
     }
 
-    async fn list(&self, connection: &Connection) -> Result<(), OpenError> {
+    async fn list(&self, connection: &McpConnection) -> Result<(), ConnectError> {
         let tools = match connection.tools(self.settings.start_timeout).await {
             Ok(tools) => tools,
-            Err(Fault::Refused(why)) => return Err(OpenError::Failed(why)),
-            Err(Fault::TimedOut) => {
+            Err(McpFault::Refused(why)) => return Err(ConnectError::Failed(why)),
+            Err(McpFault::TimedOut) => {
                 let within = in_time(self.settings.start_timeout);
-                return Err(OpenError::Failed(format!("it did not list its tools within {within}")));
+                return Err(ConnectError::Failed(format!("it did not list its tools within {within}")));
             }
-            Err(Fault::Unauthorized { challenge }) => {
+            Err(McpFault::Unauthorized { challenge }) => {
                 let why = unauthorized(&self.config, &self.settings, &challenge);
-                return Err(OpenError::Unauthorized(why));
+                return Err(ConnectError::Unauthorized(why));
             }
-            Err(Fault::Lost { why, .. }) => {
-                return Err(OpenError::Failed(connection.loss_in_words(&why).await));
+            Err(McpFault::Lost { why, .. }) => {
+                return Err(ConnectError::Failed(connection.loss_in_words(&why).await));
             }
         };
         self.facts().tools = Some(Arc::new(known(&self.prefix, tools)));
@@ -255,7 +259,7 @@ impl Server {
     }
 
     /// Records a lost connection, once for all calls that notice it.
-    pub(super) async fn lost(&self, connection: &Arc<Connection>, why: &str) -> String {
+    pub(super) async fn lost(&self, connection: &Arc<McpConnection>, why: &str) -> String {
         let why = connection.loss_in_words(why).await;
         let mut facts = self.facts();
         if facts.connection.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
@@ -268,7 +272,7 @@ impl Server {
 
     /// Starts it if necessary, and returns its status.
     pub(super) async fn check(&self) -> ServerHealth {
-        let _ = self.connection(Patience::Wait).await;
+        let _ = self.connection(RestartPatience::Wait).await;
         self.health()
     }
 
@@ -277,11 +281,13 @@ impl Server {
         let is_open = facts.connection.as_ref().map(|connection| connection.is_open());
         let left_alone = facts.supervision.next(Instant::now(), &self.settings);
         let state = match (&self.config.transport, is_open, left_alone) {
-            (McpTransport::Unusable { .. }, _, _) => HealthState::Unusable,
-            (_, Some(true), _) => HealthState::Up,
-            (_, _, Next::LeftAlone { .. }) => HealthState::LeftAlone,
-            (_, None, _) if facts.supervision.starts == 0 => HealthState::NotStarted,
-            (_, Some(false) | None, Next::Start | Next::StartAt(_)) => HealthState::Down,
+            (McpTransport::Unusable { .. }, _, _) => McpHealthState::Unusable,
+            (_, Some(true), _) => McpHealthState::Up,
+            (_, _, SupervisionStep::LeftAlone { .. }) => McpHealthState::LeftAlone,
+            (_, None, _) if facts.supervision.starts == 0 => McpHealthState::NotStarted,
+            (_, Some(false) | None, SupervisionStep::Start | SupervisionStep::StartAt(_)) => {
+                McpHealthState::Down
+            }
         };
         let unusable = match &self.config.transport {
             McpTransport::Unusable { why } => Some(why.clone()),
@@ -307,7 +313,7 @@ impl Server {
         }
     }
 
-    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
+    pub(super) fn facts(&self) -> MutexGuard<'_, ServerState> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,24 +11,25 @@ use tokio::task::JoinSet;
 use super::browser::Browser;
 use super::config::{McpConfig, McpTransport};
 use super::health::ServerHealth;
-use super::server::Server;
+use super::server::McpServerHandle;
 use super::settings::McpSettings;
 use rawko_model::ToolSpec;
-use rawko_tools::{Grant, Occasion, Running, ToolOutcome, ToolSource};
+use rawko_tools::{Grant, Occasion, ToolFuture, ToolOutcome, ToolSource};
 
 /// Dropping it kills every started program with its child processes.
 pub struct McpServers {
-    servers: Vec<Arc<Server>>,
+    servers: Vec<Arc<McpServerHandle>>,
     /// The same servers for agents that may not write: their programs cannot write either. Those over HTTP are shared.
-    reading: Vec<Arc<Server>>,
+    reading: Vec<Arc<McpServerHandle>>,
 }
 
 impl McpServers {
     /// Takes over servers. Each is started when its tools are first listed or called.
     pub fn start(configs: Vec<McpConfig>, settings: McpSettings) -> Arc<Self> {
         let settings = Arc::new(settings);
-        let server =
-            |config: &McpConfig, access| Arc::new(Server::new(config.clone(), Arc::clone(&settings), access));
+        let server = |config: &McpConfig, access| {
+            Arc::new(McpServerHandle::new(config.clone(), Arc::clone(&settings), access))
+        };
         let servers: Vec<_> = configs.iter().map(|config| server(config, ProjectAccess::Write)).collect();
         let reading = configs.iter().zip(&servers).map(|(config, shared)| match config.transport {
             McpTransport::Stdio { .. } => server(config, ProjectAccess::Read),
@@ -44,7 +45,7 @@ impl McpServers {
 
     /// Starts every server that is not up, and returns their status.
     pub async fn check(&self) -> Vec<ServerHealth> {
-        let check = |server: Arc<Server>| async move { server.check().await };
+        let check = |server: Arc<McpServerHandle>| async move { server.check().await };
         self.each(check).await
     }
 
@@ -58,7 +59,7 @@ impl McpServers {
         self.named(name)?.logout().await
     }
 
-    fn named(&self, name: &str) -> Result<&Arc<Server>, String> {
+    fn named(&self, name: &str) -> Result<&Arc<McpServerHandle>, String> {
         let found = self.servers.iter().find(|server| server.name() == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.servers.iter().map(|server| server.name()).collect();
@@ -71,13 +72,13 @@ impl McpServers {
 
     /// Ends every program gracefully.
     pub async fn close(&self) {
-        let close = |server: Arc<Server>| async move { server.close().await };
+        let close = |server: Arc<McpServerHandle>| async move { server.close().await };
         self.each(close).await;
         each(self.reading.clone(), close).await;
     }
 
     /// Runs an operation on every server concurrently; results are in the servers' order.
-    async fn each<T, F>(&self, of: fn(Arc<Server>) -> F) -> Vec<T>
+    async fn each<T, F>(&self, of: fn(Arc<McpServerHandle>) -> F) -> Vec<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
@@ -86,16 +87,16 @@ impl McpServers {
     }
 
     /// Returns the server of a name: the one with the longest prefix, because names may contain `__` themselves.
-    fn of(&self, name: &str) -> Option<&Arc<Server>> {
+    fn of(&self, name: &str) -> Option<&Arc<McpServerHandle>> {
         self.of_access(name, ProjectAccess::Write)
     }
 
-    fn of_access(&self, name: &str, access: ProjectAccess) -> Option<&Arc<Server>> {
+    fn of_access(&self, name: &str, access: ProjectAccess) -> Option<&Arc<McpServerHandle>> {
         let named = self.with_access(access).iter().filter(|server| name.starts_with(&server.prefix));
         named.max_by_key(|server| server.prefix.len())
     }
 
-    fn with_access(&self, access: ProjectAccess) -> &[Arc<Server>] {
+    fn with_access(&self, access: ProjectAccess) -> &[Arc<McpServerHandle>] {
         match access {
             ProjectAccess::Read => &self.reading,
             ProjectAccess::Write => &self.servers,
@@ -105,16 +106,16 @@ impl McpServers {
 
 impl ToolSource for McpServers {
     fn specs(&self, access: ProjectAccess) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
-        let specs = |server: Arc<Server>| async move { server.specs().await };
+        let specs = |server: Arc<McpServerHandle>| async move { server.specs().await };
         Box::pin(async move { each(self.with_access(access).to_vec(), specs).await.concat() })
     }
 
     /// Starts only servers whose tools the grant can use.
     fn specs_for<'a>(&'a self, grant: &'a Grant) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + 'a>> {
-        let usable = |server: &&Arc<Server>| grant.reaches(&server.prefix);
+        let usable = |server: &&Arc<McpServerHandle>| grant.reaches(&server.prefix);
         let servers = self.with_access(grant.access()).iter().filter(usable).cloned().collect();
         Box::pin(async move {
-            let specs = |server: Arc<Server>| async move { server.specs().await };
+            let specs = |server: Arc<McpServerHandle>| async move { server.specs().await };
             each(servers, specs).await.concat()
         })
     }
@@ -140,7 +141,7 @@ impl ToolSource for McpServers {
         self.of(name)?.host()
     }
 
-    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> ToolFuture<'a> {
         self.call_for(name, input, access, Occasion::default())
     }
 
@@ -150,7 +151,7 @@ impl ToolSource for McpServers {
         input: Value,
         access: ProjectAccess,
         occasion: Occasion<'a>,
-    ) -> Running<'a> {
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             match self.of_access(name, access) {
                 Some(server) => server.call(name, input, occasion).await,
@@ -161,7 +162,7 @@ impl ToolSource for McpServers {
 }
 
 /// Runs an operation on servers concurrently; results are in the servers' order.
-async fn each<T, F>(servers: Vec<Arc<Server>>, of: fn(Arc<Server>) -> F) -> Vec<T>
+async fn each<T, F>(servers: Vec<Arc<McpServerHandle>>, of: fn(Arc<McpServerHandle>) -> F) -> Vec<T>
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,

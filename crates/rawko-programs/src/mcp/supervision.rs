@@ -18,7 +18,7 @@ pub(super) struct Supervision {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum SupervisionStep {
     Start,
     /// After a delay.
     StartAt(Instant),
@@ -30,13 +30,13 @@ pub(super) enum Next {
 }
 
 impl Supervision {
-    pub(super) fn next(&self, now: Instant, settings: &McpSettings) -> Next {
+    pub(super) fn next(&self, now: Instant, settings: &McpSettings) -> SupervisionStep {
         match self.not_before {
             Some(until) if until > now && self.failures >= settings.failures_max => {
-                Next::LeftAlone { failures: self.failures, until }
+                SupervisionStep::LeftAlone { failures: self.failures, until }
             }
-            Some(at) if at > now => Next::StartAt(at),
-            Some(_) | None => Next::Start,
+            Some(at) if at > now => SupervisionStep::StartAt(at),
+            Some(_) | None => SupervisionStep::Start,
         }
     }
 
@@ -84,25 +84,29 @@ mod tests {
             ..McpSettings::new(".", rawko_settings::Environment::default())
         };
         let now = Instant::now();
-        let after = |seconds| Next::StartAt(now + Duration::from_secs(seconds));
+        let after = |seconds| SupervisionStep::StartAt(now + Duration::from_secs(seconds));
         let mut supervision = Supervision::default();
-        assert_eq!(supervision.next(now, &settings), Next::Start, "never started");
+        assert_eq!(supervision.next(now, &settings), SupervisionStep::Start, "never started");
         let expected = [
-            ("the first loss", Next::Start),
+            ("the first loss", SupervisionStep::Start),
             ("the second", after(1)),
             ("the third", after(2)),
             ("the fourth, at the longest pause", after(3)),
-            ("the fifth", Next::LeftAlone { failures: 5, until: now + Duration::from_secs(60) }),
+            ("the fifth", SupervisionStep::LeftAlone { failures: 5, until: now + Duration::from_secs(60) }),
         ];
         for (case, expected) in expected {
             supervision.failed(case.to_owned(), now, &settings);
             assert_eq!(supervision.next(now, &settings), expected, "{case}");
         }
         let later = now + Duration::from_secs(61);
-        assert_eq!(supervision.next(later, &settings), Next::Start, "after the rest it gets another chance");
+        assert_eq!(
+            supervision.next(later, &settings),
+            SupervisionStep::Start,
+            "after the rest it gets another chance"
+        );
         supervision.failed("once more".to_owned(), later, &settings);
-        assert!(matches!(supervision.next(later, &settings), Next::LeftAlone { failures: 6, .. }));
+        assert!(matches!(supervision.next(later, &settings), SupervisionStep::LeftAlone { failures: 6, .. }));
         supervision.answered();
-        assert_eq!(supervision.next(later, &settings), Next::Start, "an answer forgets");
+        assert_eq!(supervision.next(later, &settings), SupervisionStep::Start, "an answer forgets");
     }
 }

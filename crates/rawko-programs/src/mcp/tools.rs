@@ -9,7 +9,7 @@ use super::names::full_name;
 use rawko_model::ToolSpec;
 
 /// Tools by full name.
-pub(super) type Tools = BTreeMap<String, McpTool>;
+pub(super) type ToolsByName = BTreeMap<String, McpTool>;
 
 pub(super) struct McpTool {
     /// The server's name of the tool.
@@ -20,8 +20,8 @@ pub(super) struct McpTool {
 }
 
 /// Returns the listed tools under the names that models see.
-pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
-    let mut known = Tools::new();
+pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> ToolsByName {
+    let mut known = ToolsByName::new();
     for tool in tools {
         let full = free_name(&known, full_name(prefix, &tool.name));
         let hint = |hint: fn(&ToolAnnotations) -> Option<bool>| {
@@ -40,7 +40,7 @@ pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
 }
 
 /// Adds a number to distinguish tools whose names differ only in characters that models do not accept.
-fn free_name(known: &Tools, full: String) -> String {
+fn free_name(known: &ToolsByName, full: String) -> String {
     let numbered = (2..).map(|number| format!("{full}_{number}"));
     let mut names = std::iter::once(full.clone()).chain(numbered);
     names.find(|name| !known.contains_key(name)).unwrap_or(full)

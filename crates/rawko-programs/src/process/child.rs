@@ -14,14 +14,14 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::stderr::Tail;
+use super::stderr::StderrTail;
 
 /// Time between the termination signal and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The start parameters of a child.
 #[derive(Clone)]
-pub(crate) struct Launch {
+pub(crate) struct AgentLaunch {
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
     pub(crate) cwd: PathBuf,
@@ -31,21 +31,21 @@ pub(crate) struct Launch {
 }
 
 /// A running child. Dropped, it is killed at once with everything that it started.
-pub(crate) struct Child {
+pub(crate) struct AgentProcess {
     pid: Pid,
     program: String,
     processes: Arc<Processes>,
-    stderr: Tail,
+    stderr: StderrTail,
     ended: watch::Receiver<Option<ExitStatus>>,
     authority: AuthorityWatch,
 }
 
-impl Launch {
+impl AgentLaunch {
     /// Starts it. The caller gets its stdin and stdout.
     pub(crate) async fn start(
         &self,
         environment: &Environment,
-    ) -> Result<(Child, ChildStdin, ChildStdout), String> {
+    ) -> Result<(AgentProcess, ChildStdin, ChildStdout), String> {
         let launch = rawko_process::Launch {
             args: self.args.clone(),
             cwd: self.cwd.clone(),
@@ -63,9 +63,13 @@ impl Launch {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
         let stdin = child.stdin.take().ok_or_else(lost)?;
         let stdout = child.stdout.take().ok_or_else(lost)?;
-        let stderr = Tail::of(child.stderr.take());
+        let stderr = StderrTail::of(child.stderr.take());
         let ended = watched(child, Arc::clone(&processes));
-        Ok((Child { pid, program: self.program.clone(), processes, stderr, ended, authority }, stdin, stdout))
+        Ok((
+            AgentProcess { pid, program: self.program.clone(), processes, stderr, ended, authority },
+            stdin,
+            stdout,
+        ))
     }
 
     /// A bare name is looked up in PATH, anything else relative to the working directory.
@@ -106,7 +110,7 @@ fn watched(
     ended
 }
 
-impl Child {
+impl AgentProcess {
     /// Puts files of authority right after a turn. Not for servers: they stay so long that a person may have written one.
     pub(crate) fn restore_authority(&mut self) {
         self.authority.restore();
@@ -163,7 +167,7 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         // Otherwise everything was killed when its end was noticed.
         if self.ended.borrow().is_none() {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::child::Child;
-use super::exchange::{Exchange, Limits, Stopped};
+use super::child::AgentProcess;
+use super::exchange::{ExchangeLimits, StoppedTurn, TurnExchange};
 use super::lines::{LineReader, LineWriter};
 use crate::program::{ProgramAgent, ProgramHost, TurnError, TurnRequest, TurnResult, in_time};
 
@@ -15,12 +15,15 @@ pub(crate) async fn converse(
     (stdin, stdout): (ChildStdin, ChildStdout),
     request: &TurnRequest,
     host: &dyn ProgramHost,
-    child: &Child,
+    child: &AgentProcess,
 ) -> Result<TurnResult, TurnError> {
-    let limits =
-        Limits { silence: agent.timeout, cancel_grace: agent.cancel_grace, text_bytes_max: line_bytes_max };
+    let limits = ExchangeLimits {
+        silence: agent.timeout,
+        cancel_grace: agent.cancel_grace,
+        text_bytes_max: line_bytes_max,
+    };
     let (lines, writer) = (LineReader::new(stdout, line_bytes_max), LineWriter::new(stdin));
-    let mut exchange = Exchange::new(host, lines, writer, limits);
+    let mut exchange = TurnExchange::new(host, lines, writer, limits);
     let ended = exchange.run(request).await;
     // Closing the input asks the command to exit.
     drop(exchange);
@@ -30,20 +33,25 @@ pub(crate) async fn converse(
     }
 }
 
-async fn in_words(timeout: Duration, bytes_max: usize, stopped: Stopped, child: &Child) -> TurnError {
+async fn in_words(
+    timeout: Duration,
+    bytes_max: usize,
+    stopped: StoppedTurn,
+    child: &AgentProcess,
+) -> TurnError {
     match stopped {
-        Stopped::OutputEnded => {
+        StoppedTurn::OutputEnded => {
             // The end of the output arrives before the exit status.
             let _ = tokio::time::timeout(Duration::from_secs(2), child.ended()).await;
             TurnError::Ended(child.ending_in_words().await)
         }
-        Stopped::Silent => {
+        StoppedTurn::Silent => {
             TurnError::Silent { within: in_time(timeout), detail: child.ending_in_words().await }
         }
-        Stopped::Malformed(why) => TurnError::Malformed(why),
-        Stopped::LineTooLong => TurnError::TooLong { bytes_max, what: "in one line" },
-        Stopped::TextTooLong => TurnError::TooLong { bytes_max, what: "of text in one turn" },
-        Stopped::Reported { code, message } => TurnError::Reported { code, message },
-        Stopped::Cancelled => TurnError::Cancelled,
+        StoppedTurn::Malformed(why) => TurnError::Malformed(why),
+        StoppedTurn::LineTooLong => TurnError::TooLong { bytes_max, what: "in one line" },
+        StoppedTurn::TextTooLong => TurnError::TooLong { bytes_max, what: "of text in one turn" },
+        StoppedTurn::Reported { code, message } => TurnError::Reported { code, message },
+        StoppedTurn::Cancelled => TurnError::Cancelled,
     }
 }

@@ -8,19 +8,19 @@ use std::time::Duration;
 use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep_until};
 
-use super::lines::{Line, LineReader, LineWriter};
-use super::protocol::{FromAgent, PROTOCOL_VERSION, ToAgent, error_code, stop_reason};
-use crate::program::{Cancelling, ProgramHost, TurnRequest, TurnResult};
+use super::lines::{LineReader, LineWriter, ProgramLine};
+use super::protocol::{AgentLine, HostLine, PROTOCOL_VERSION, error_code, stop_reason};
+use crate::program::{CancelFuture, ProgramHost, TurnRequest, TurnResult};
 use rawko_model::provider::{ErrorCode, StreamEvent};
 use rawko_model::{StopReason, ToolUse, Usage};
-use rawko_tools::{Running, ToolOutcome};
+use rawko_tools::{ToolFuture, ToolOutcome};
 
 /// Limit of queued tool calls; reading pauses at the limit.
 const CALLS_WAITING_MAX: usize = 32;
 /// Length limit of a quoted line in a message.
 const SHOWN_CHARS: usize = 200;
 
-pub(super) struct Limits {
+pub(super) struct ExchangeLimits {
     pub(super) silence: Duration,
     pub(super) cancel_grace: Duration,
     /// Limit of all text of a turn.
@@ -28,7 +28,7 @@ pub(super) struct Limits {
 }
 
 /// A turn that ended without a result.
-pub(super) enum Stopped {
+pub(super) enum StoppedTurn {
     OutputEnded,
     Silent,
     Malformed(String),
@@ -38,13 +38,13 @@ pub(super) enum Stopped {
     Cancelled,
 }
 
-pub(super) struct Exchange<'h> {
+pub(super) struct TurnExchange<'h> {
     host: &'h dyn ProgramHost,
     lines: LineReader<ChildStdout>,
     writer: LineWriter,
-    limits: Limits,
+    limits: ExchangeLimits,
     waiting: VecDeque<ToolUse>,
-    running: Option<(String, Running<'h>)>,
+    running: Option<(String, ToolFuture<'h>)>,
     /// Deadline for silence or, after a cancel, for termination.
     deadline: Instant,
     is_cancelled: bool,
@@ -54,19 +54,19 @@ pub(super) struct Exchange<'h> {
 }
 
 /// The next event.
-enum Next {
-    Line(Line),
+enum ExchangeEvent {
+    Line(ProgramLine),
     ToolDone(ToolOutcome),
     Cancelled,
     TimeIsUp,
 }
 
-impl<'h> Exchange<'h> {
+impl<'h> TurnExchange<'h> {
     pub(super) fn new(
         host: &'h dyn ProgramHost,
         lines: LineReader<ChildStdout>,
         writer: LineWriter,
-        limits: Limits,
+        limits: ExchangeLimits,
     ) -> Self {
         Self {
             host,
@@ -82,35 +82,35 @@ impl<'h> Exchange<'h> {
         }
     }
 
-    pub(super) async fn run(&mut self, request: &TurnRequest) -> Result<TurnResult, Stopped> {
-        let turn = ToAgent::Turn { version: PROTOCOL_VERSION, request };
+    pub(super) async fn run(&mut self, request: &TurnRequest) -> Result<TurnResult, StoppedTurn> {
+        let turn = HostLine::Turn { version: PROTOCOL_VERSION, request };
         self.usage.input_tokens = estimate(turn.line().len());
         self.host.spent(self.usage);
         self.send(&turn)?;
         let mut cancelling = self.host.cancelled();
         loop {
             match self.next(&mut cancelling).await {
-                Next::Line(line) => {
+                ExchangeEvent::Line(line) => {
                     self.is_heard();
                     if let Some(result) = self.take(line)? {
                         return Ok(result);
                     }
                 }
-                Next::ToolDone(outcome) => self.answer(&outcome)?,
-                Next::Cancelled => {
+                ExchangeEvent::ToolDone(outcome) => self.answer(&outcome)?,
+                ExchangeEvent::Cancelled => {
                     self.is_cancelled = true;
                     self.deadline = Instant::now() + self.limits.cancel_grace;
                     (self.running, self.waiting) = (None, VecDeque::new());
-                    self.send(&ToAgent::Cancel)?;
+                    self.send(&HostLine::Cancel)?;
                 }
-                Next::TimeIsUp if self.is_cancelled => return Err(self.cancelled()),
-                Next::TimeIsUp => return Err(Stopped::Silent),
+                ExchangeEvent::TimeIsUp if self.is_cancelled => return Err(self.cancelled()),
+                ExchangeEvent::TimeIsUp => return Err(StoppedTurn::Silent),
             }
             self.start_next_tool();
         }
     }
 
-    async fn next(&mut self, cancelling: &mut Cancelling<'h>) -> Next {
+    async fn next(&mut self, cancelling: &mut CancelFuture<'h>) -> ExchangeEvent {
         let may_read = self.waiting.len() < CALLS_WAITING_MAX;
         // The silence timeout does not run while a tool runs.
         let is_its_turn = self.running.is_none() || self.is_cancelled;
@@ -121,10 +121,10 @@ impl<'h> Exchange<'h> {
             }
         };
         tokio::select! {
-            line = self.lines.next(), if may_read => Next::Line(line),
-            outcome = tool => Next::ToolDone(outcome),
-            () = cancelling, if !self.is_cancelled => Next::Cancelled,
-            () = sleep_until(self.deadline), if is_its_turn => Next::TimeIsUp,
+            line = self.lines.next(), if may_read => ExchangeEvent::Line(line),
+            outcome = tool => ExchangeEvent::ToolDone(outcome),
+            () = cancelling, if !self.is_cancelled => ExchangeEvent::Cancelled,
+            () = sleep_until(self.deadline), if is_its_turn => ExchangeEvent::TimeIsUp,
         }
     }
 
@@ -135,69 +135,69 @@ impl<'h> Exchange<'h> {
         }
     }
 
-    fn take(&mut self, line: Line) -> Result<Option<TurnResult>, Stopped> {
+    fn take(&mut self, line: ProgramLine) -> Result<Option<TurnResult>, StoppedTurn> {
         match line {
-            Line::Text(text) if text.trim().is_empty() => Ok(None),
-            Line::Text(text) => match serde_json::from_str(&text) {
+            ProgramLine::Text(text) if text.trim().is_empty() => Ok(None),
+            ProgramLine::Text(text) => match serde_json::from_str(&text) {
                 Ok(message) => self.take_message(message),
                 Err(error) => {
                     let shown: String = text.chars().take(SHOWN_CHARS).collect();
-                    Err(Stopped::Malformed(format!("{error} in `{shown}`")))
+                    Err(StoppedTurn::Malformed(format!("{error} in `{shown}`")))
                 }
             },
-            Line::NotUtf8 => Err(Stopped::Malformed("a line is not UTF-8 text".to_owned())),
-            Line::TooLong => Err(Stopped::LineTooLong),
-            Line::End if self.is_cancelled => Err(self.cancelled()),
-            Line::End => Err(Stopped::OutputEnded),
+            ProgramLine::NotUtf8 => Err(StoppedTurn::Malformed("a line is not UTF-8 text".to_owned())),
+            ProgramLine::TooLong => Err(StoppedTurn::LineTooLong),
+            ProgramLine::End if self.is_cancelled => Err(self.cancelled()),
+            ProgramLine::End => Err(StoppedTurn::OutputEnded),
         }
     }
 
-    fn take_message(&mut self, message: FromAgent) -> Result<Option<TurnResult>, Stopped> {
+    fn take_message(&mut self, message: AgentLine) -> Result<Option<TurnResult>, StoppedTurn> {
         match message {
-            FromAgent::TextDelta { text } => {
+            AgentLine::TextDelta { text } => {
                 self.text.push_str(&text);
                 if self.usage.is_estimate {
                     self.usage.output_tokens = estimate(self.text.len());
                     self.host.spent(self.usage);
                 }
                 if self.text.len() > self.limits.text_bytes_max {
-                    return Err(Stopped::TextTooLong);
+                    return Err(StoppedTurn::TextTooLong);
                 }
                 self.host.heard(StreamEvent::TextDelta { text });
             }
-            FromAgent::ToolCall(tool_use) => self.take_call(tool_use)?,
-            FromAgent::Usage(spent) => {
+            AgentLine::ToolCall(tool_use) => self.take_call(tool_use)?,
+            AgentLine::Usage(spent) => {
                 if self.usage.is_estimate {
                     self.usage = Usage::default();
                 }
                 spent.add_to(&mut self.usage);
                 self.host.spent(self.usage);
             }
-            FromAgent::Done { .. } | FromAgent::Error { .. } if self.is_cancelled => {
+            AgentLine::Done { .. } | AgentLine::Error { .. } if self.is_cancelled => {
                 return Err(self.cancelled());
             }
-            FromAgent::Done { text, data, stop_reason: word, session } => {
+            AgentLine::Done { text, data, stop_reason: word, session } => {
                 let stop_reason = stop_reason(word);
                 self.host.heard(StreamEvent::MessageDone { usage: self.usage, stop_reason });
                 let text = text.unwrap_or_else(|| std::mem::take(&mut self.text));
                 return Ok(Some(TurnResult { text, data, stop_reason, usage: self.usage, session }));
             }
-            FromAgent::Error { code, message } => {
-                return Err(Stopped::Reported { code: error_code(code), message });
+            AgentLine::Error { code, message } => {
+                return Err(StoppedTurn::Reported { code: error_code(code), message });
             }
         }
         Ok(None)
     }
 
     /// Tools run in the order of their calls. After a cancel none runs.
-    fn take_call(&mut self, tool_use: ToolUse) -> Result<(), Stopped> {
+    fn take_call(&mut self, tool_use: ToolUse) -> Result<(), StoppedTurn> {
         if self.is_cancelled {
             let outcome = ToolOutcome {
                 content: "the turn was cancelled: no tool is run any more".to_owned(),
                 is_error: true,
                 ..ToolOutcome::default()
             };
-            return self.send(&ToAgent::tool_result(&tool_use.id, &outcome));
+            return self.send(&HostLine::tool_result(&tool_use.id, &outcome));
         }
         let (id, name) = (tool_use.id.clone(), tool_use.name.clone());
         self.host.heard(StreamEvent::ToolUseStart { id: id.clone(), name: name.clone() });
@@ -215,23 +215,23 @@ impl<'h> Exchange<'h> {
         }
     }
 
-    fn answer(&mut self, outcome: &ToolOutcome) -> Result<(), Stopped> {
+    fn answer(&mut self, outcome: &ToolOutcome) -> Result<(), StoppedTurn> {
         self.is_heard();
         match self.running.take() {
-            Some((id, _)) => self.send(&ToAgent::tool_result(&id, outcome)),
+            Some((id, _)) => self.send(&HostLine::tool_result(&id, outcome)),
             None => Ok(()),
         }
     }
 
     /// Usage until the cancel is still reported.
-    fn cancelled(&self) -> Stopped {
+    fn cancelled(&self) -> StoppedTurn {
         self.host.heard(StreamEvent::MessageDone { usage: self.usage, stop_reason: StopReason::Other });
-        Stopped::Cancelled
+        StoppedTurn::Cancelled
     }
 
-    fn send(&self, message: &ToAgent<'_>) -> Result<(), Stopped> {
+    fn send(&self, message: &HostLine<'_>) -> Result<(), StoppedTurn> {
         let is_read = self.writer.send(message.line());
-        if is_read { Ok(()) } else { Err(Stopped::Malformed("it does not read its input".to_owned())) }
+        if is_read { Ok(()) } else { Err(StoppedTurn::Malformed("it does not read its input".to_owned())) }
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct LineReader<R> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum ProgramLine {
     Text(String),
     NotUtf8,
     TooLong,
@@ -28,7 +28,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Returns the next line without its newline. The last line need not end with one.
-    pub(crate) async fn next(&mut self) -> Line {
+    pub(crate) async fn next(&mut self) -> ProgramLine {
         loop {
             // A pipe that fails to read has ended.
             let available = self.reader.fill_buf().await.unwrap_or_default();
@@ -37,17 +37,17 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 None => (available.len(), available.is_empty()),
             };
             if taken == 0 && self.line.is_empty() {
-                return Line::End;
+                return ProgramLine::End;
             }
             self.line.extend_from_slice(&available[..taken]);
             self.reader.consume(taken);
             if self.line.len() > self.bytes_max {
-                return Line::TooLong;
+                return ProgramLine::TooLong;
             }
             if is_end {
                 let text = String::from_utf8(std::mem::take(&mut self.line));
-                return text.map_or(Line::NotUtf8, |text| {
-                    Line::Text(text.trim_end_matches(['\r', '\n']).to_owned())
+                return text.map_or(ProgramLine::NotUtf8, |text| {
+                    ProgramLine::Text(text.trim_end_matches(['\r', '\n']).to_owned())
                 });
             }
         }
@@ -87,13 +87,17 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_cut_at_their_ends_and_bounded() {
-        let text = |text: &str| Line::Text(text.to_owned());
-        let cases: [(&str, &[u8], Vec<Line>); 5] = [
-            ("nothing", b"", vec![Line::End]),
-            ("three, the last not ended", b"a\r\n\nb", vec![text("a"), text(""), text("b"), Line::End]),
-            ("as long as may be", b"1234567\n", vec![text("1234567"), Line::End]),
-            ("too long", b"12345678\n", vec![Line::TooLong]),
-            ("not text", b"\xff\n", vec![Line::NotUtf8, Line::End]),
+        let text = |text: &str| ProgramLine::Text(text.to_owned());
+        let cases: [(&str, &[u8], Vec<ProgramLine>); 5] = [
+            ("nothing", b"", vec![ProgramLine::End]),
+            (
+                "three, the last not ended",
+                b"a\r\n\nb",
+                vec![text("a"), text(""), text("b"), ProgramLine::End],
+            ),
+            ("as long as may be", b"1234567\n", vec![text("1234567"), ProgramLine::End]),
+            ("too long", b"12345678\n", vec![ProgramLine::TooLong]),
+            ("not text", b"\xff\n", vec![ProgramLine::NotUtf8, ProgramLine::End]),
         ];
         for (case, bytes, expected) in cases {
             let mut reader = LineReader::new(bytes, 8);

@@ -10,7 +10,7 @@ mod stderr;
 
 pub use protocol::PROTOCOL_VERSION;
 
-pub(crate) use child::{Child, Launch};
+pub(crate) use child::{AgentLaunch, AgentProcess};
 pub(crate) use converse::converse;
 #[cfg(feature = "acp")]
-pub(crate) use lines::{Line, LineReader, LineWriter};
+pub(crate) use lines::{LineReader, LineWriter, ProgramLine};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::program::TurnRequest;
 use rawko_model::provider::ErrorCode;
-use rawko_model::{Part, StopReason, ToolUse, Usage};
+use rawko_model::{MessagePart, StopReason, ToolUse, Usage};
 use rawko_tools::ToolOutcome;
 
 /// The value of `version` in `turn`.
@@ -14,7 +14,7 @@ pub const PROTOCOL_VERSION: u32 = 1;
 /// Messages to the agent.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum ToAgent<'a> {
+pub(super) enum HostLine<'a> {
     Turn {
         version: u32,
         #[serde(flatten)]
@@ -25,8 +25,8 @@ pub(super) enum ToAgent<'a> {
         content: &'a str,
         is_error: bool,
         data: &'a Value,
-        #[serde(skip_serializing_if = "<[Part]>::is_empty")]
-        images: &'a [Part],
+        #[serde(skip_serializing_if = "<[MessagePart]>::is_empty")]
+        images: &'a [MessagePart],
     },
     Cancel,
 }
@@ -34,12 +34,12 @@ pub(super) enum ToAgent<'a> {
 /// Messages from the agent. Unknown keys are ignored; unknown types are not.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum FromAgent {
+pub(super) enum AgentLine {
     TextDelta {
         text: String,
     },
     ToolCall(ToolUse),
-    Usage(Spent),
+    Usage(UsageLine),
     Done {
         /// If absent, the concatenated `text_delta`s.
         text: Option<String>,
@@ -58,7 +58,7 @@ pub(super) enum FromAgent {
 
 /// Usage since the last line of this kind.
 #[derive(Deserialize)]
-pub(super) struct Spent {
+pub(super) struct UsageLine {
     #[serde(default)]
     input_tokens: u64,
     #[serde(default)]
@@ -68,9 +68,9 @@ pub(super) struct Spent {
     cost_usd: Option<f64>,
 }
 
-impl<'a> ToAgent<'a> {
+impl<'a> HostLine<'a> {
     pub(super) fn tool_result(id: &'a str, outcome: &'a ToolOutcome) -> Self {
-        ToAgent::ToolResult {
+        HostLine::ToolResult {
             id,
             content: &outcome.content,
             is_error: outcome.is_error,
@@ -85,7 +85,7 @@ impl<'a> ToAgent<'a> {
     }
 }
 
-impl Spent {
+impl UsageLine {
     pub(super) fn add_to(&self, usage: &mut Usage) {
         usage.input_tokens = usage.input_tokens.saturating_add(self.input_tokens);
         usage.output_tokens = usage.output_tokens.saturating_add(self.output_tokens);

@@ -14,12 +14,12 @@ const KEPT_BYTES: usize = 4 * 1024;
 /// Time to wait for the rest after the child has ended; a process outside its group may hold the pipe open.
 const REST: Duration = Duration::from_millis(500);
 
-pub(super) struct Tail {
+pub(super) struct StderrTail {
     bytes: Arc<Mutex<Vec<u8>>>,
     is_whole: watch::Receiver<bool>,
 }
 
-impl Tail {
+impl StderrTail {
     pub(super) fn of(pipe: Option<ChildStderr>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let (tell, is_whole) = watch::channel(false);

@@ -8,23 +8,23 @@ use std::pin::Pin;
 use rawko_core::Value;
 use rawko_model::provider::StreamEvent;
 use rawko_model::{ToolUse, Usage};
-use rawko_tools::Running;
+use rawko_tools::ToolFuture;
 
 /// Resolves when the turn is cancelled.
-pub type Cancelling<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+pub type CancelFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 /// A pending permission decision.
-pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = OperationVerdict> + Send + 'a>>;
 /// A pending file read: the text or an error message.
-pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 /// A pending file write.
-pub type Writing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+pub type WriteFuture<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 const NO_FILES: &str = "files are available through tools only";
 
 /// Serves a program during its turn. Its requests come unchecked: the host confines them.
 pub trait ProgramHost: Send + Sync {
     /// Runs one of our tools, through the gate like any other call.
-    fn tool(&self, tool_use: ToolUse) -> Running<'_>;
+    fn tool(&self, tool_use: ToolUse) -> ToolFuture<'_>;
 
     /// Receives stream events of the program.
     fn heard(&self, event: StreamEvent);
@@ -34,32 +34,32 @@ pub trait ProgramHost: Send + Sync {
 
     /// When it resolves, the program is asked to stop, and terminated if it does not. Dropping the turn terminates it at
     /// once.
-    fn cancelled(&self) -> Cancelling<'_> {
+    fn cancelled(&self) -> CancelFuture<'_> {
         Box::pin(pending())
     }
 
     /// Decides if a program with tools of its own may use one.
-    fn permit(&self, _asked: AgentOperation) -> Deciding<'_> {
-        Box::pin(ready(Verdict::Deny))
+    fn permit(&self, _asked: AgentOperation) -> DecisionFuture<'_> {
+        Box::pin(ready(OperationVerdict::Deny))
     }
 
     /// Reads a file. `line` is the first line, counted from 1; `limit` is the number of lines.
-    fn read_file(&self, _path: PathBuf, _line: Option<u32>, _limit: Option<u32>) -> Reading<'_> {
+    fn read_file(&self, _path: PathBuf, _line: Option<u32>, _limit: Option<u32>) -> ReadFuture<'_> {
         Box::pin(ready(Err(NO_FILES.to_owned())))
     }
 
     /// Writes a file.
-    fn write_file(&self, _path: PathBuf, _content: String) -> Writing<'_> {
+    fn write_file(&self, _path: PathBuf, _content: String) -> WriteFuture<'_> {
         Box::pin(ready(Err(NO_FILES.to_owned())))
     }
 
     /// Receives a call that the program ran by itself, when it reports its end.
-    fn returned(&self, _result: CallResult) {}
+    fn returned(&self, _result: EndedCall) {}
 }
 
 /// A call that has ended, as the program reports it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CallResult {
+pub struct EndedCall {
     /// Id of the call.
     pub id: String,
     /// The program's own name of the tool.
@@ -116,7 +116,7 @@ pub enum AskedKind {
 
 /// A decision on an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum OperationVerdict {
     /// The program may do it.
     Allow,
     /// The program must not do it.

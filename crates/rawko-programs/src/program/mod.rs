@@ -5,7 +5,8 @@ mod host;
 mod turn;
 
 pub use host::{
-    AgentOperation, AskedKind, CallResult, Cancelling, Deciding, ProgramHost, Reading, Verdict, Writing,
+    AgentOperation, AskedKind, CancelFuture, DecisionFuture, EndedCall, OperationVerdict, ProgramHost,
+    ReadFuture, WriteFuture,
 };
 pub(crate) use turn::in_time;
 pub use turn::{TurnError, TurnRequest, TurnResult};
@@ -16,7 +17,7 @@ use std::time::Duration;
 use rawko_process::{Confinement, Profile, ProjectAccess};
 use rawko_settings::Environment;
 
-use crate::process::Launch;
+use crate::process::AgentLaunch;
 use crate::{acp, process};
 
 /// A program that works as an agent. Each turn starts a process.
@@ -108,7 +109,7 @@ impl ProgramAgent {
         if let WireFormat::Acp { .. } = self.wire {
             acp::insist_on_feature(&self.command)?;
         }
-        let launch = Launch {
+        let launch = AgentLaunch {
             program: self.command.clone(),
             args: self.args.clone(),
             cwd: self.cwd.clone(),

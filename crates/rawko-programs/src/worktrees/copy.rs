@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::checkpoints::{Checkpoints, Kind, Manifest, Mark, read_copy, real_path, scan_copy};
+use crate::checkpoints::{Checkpoints, Manifest, PathKind, PathState, read_copy, real_path, scan_copy};
 
 /// Returns the files of a copy.
 pub(super) async fn scan(at: &Path) -> io::Result<Manifest> {
@@ -35,16 +35,18 @@ pub(super) async fn fill(history: &Checkpoints, number: u64, files: &Manifest, t
     tokio::task::spawn_blocking(move || copy_all(&from, &target, &wanted)).await??;
     // Files that changed since are taken from the history.
     let made = scan(to).await?;
-    let differing: Vec<(String, Mark, u64)> = files
+    let differing: Vec<(String, PathState, u64)> = files
         .iter()
-        .filter(|(name, mark)| matches!(mark.kind, Kind::File | Kind::Link) && made.get(*name) != Some(mark))
+        .filter(|(name, mark)| {
+            matches!(mark.kind, PathKind::File | PathKind::Link) && made.get(*name) != Some(mark)
+        })
         .map(|(name, mark)| (name.clone(), mark.clone(), number))
         .collect();
     for ((name, mark, _), body) in differing.iter().zip(history.contents(&differing).await?) {
         let lost = || io::Error::new(io::ErrorKind::NotFound, format!("the contents of {name} are lost"));
         write(&to.join(real_path(name)), mark, &body.ok_or_else(lost)?)?;
     }
-    for (name, mark) in files.iter().rev().filter(|(_, mark)| mark.kind == Kind::Directory) {
+    for (name, mark) in files.iter().rev().filter(|(_, mark)| mark.kind == PathKind::Directory) {
         fs::set_permissions(to.join(real_path(name)), Permissions::from_mode(mark.mode))?;
     }
     Ok(())
@@ -54,14 +56,14 @@ fn copy_all(from: &Path, to: &Path, files: &Manifest) -> io::Result<()> {
     for (name, mark) in files {
         let (source, target): (PathBuf, PathBuf) = (from.join(real_path(name)), to.join(real_path(name)));
         match mark.kind {
-            Kind::Directory => fs::create_dir_all(&target)?,
-            Kind::Link => {
+            PathKind::Directory => fs::create_dir_all(&target)?,
+            PathKind::Link => {
                 // A link that was replaced is taken from the history.
                 if let Ok(link) = fs::read_link(&source) {
                     symlink(link, &target)?;
                 }
             }
-            Kind::File | Kind::Opaque => {
+            PathKind::File | PathKind::Opaque => {
                 let is_file = source.symlink_metadata().is_ok_and(|about| about.is_file());
                 if is_file && fs::copy(&source, &target).is_ok() {
                     fs::set_permissions(&target, Permissions::from_mode(mark.mode))?;
@@ -72,7 +74,7 @@ fn copy_all(from: &Path, to: &Path, files: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, mark: &Mark, body: &[u8]) -> io::Result<()> {
+fn write(path: &Path, mark: &PathState, body: &[u8]) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     if let Some(above) = path.parent() {
         fs::create_dir_all(above)?;
@@ -80,7 +82,7 @@ fn write(path: &Path, mark: &Mark, body: &[u8]) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         fs::remove_file(path)?;
     }
-    if mark.kind == Kind::Link {
+    if mark.kind == PathKind::Link {
         return symlink(std::ffi::OsStr::from_bytes(body), path);
     }
     fs::write(path, body)?;

@@ -8,8 +8,8 @@ use rawko_tools::ProtectedPaths;
 
 use super::{MergeTurn, Worktree, WorktreeError, Worktrees, copy};
 use crate::checkpoints::{
-    ApplyError, Author, Change, Checkpoints, Entry, Kind, Manifest, Mark, MergeResult, MergedFile,
-    apply_copy, content_mark, has_markers, merge_lines, real_path,
+    ApplyError, ChangeAuthor, Checkpoints, HistoryEntry, Manifest, MergeResult, MergedFile, PathChange,
+    PathKind, PathState, apply_copy, content_mark, has_markers, merge_lines, real_path,
 };
 
 /// Attempts while the person changes files at the same time.
@@ -23,7 +23,7 @@ pub struct Merged {
     /// Changed paths of the project.
     pub files: Vec<String>,
     /// `None` if there was nothing to merge.
-    pub entry: Option<Entry>,
+    pub entry: Option<HistoryEntry>,
 }
 
 /// A merge was not made.
@@ -48,8 +48,8 @@ impl From<io::Error> for MergeError {
 
 /// The outcome of merging contents: changes of the project, and conflicts with their text.
 #[derive(Default)]
-struct Contents {
-    changes: Vec<Change>,
+struct MergedContents {
+    changes: Vec<PathChange>,
     conflicts: Vec<(String, Option<Vec<u8>>)>,
 }
 
@@ -73,7 +73,7 @@ impl Worktrees {
         &self,
         history: &Checkpoints,
         name: &str,
-        author: &Author,
+        author: &ChangeAuthor,
         _turn: &MergeTurn,
     ) -> Result<Merged, MergeError> {
         for _ in 0..ATTEMPTS_MAX {
@@ -91,8 +91,8 @@ impl Worktrees {
                 self.mark_conflicts(history, &tree, number, &ours, &theirs, contents).await?;
                 return Err(MergeError::Conflict(paths));
             }
-            let is_file = |it: &&Change| {
-                [&it.before, &it.after].into_iter().flatten().any(|mark| mark.kind != Kind::Directory)
+            let is_file = |it: &&PathChange| {
+                [&it.before, &it.after].into_iter().flatten().any(|mark| mark.kind != PathKind::Directory)
             };
             let files = contents.changes.iter().filter(is_file).map(|it| it.path.clone()).collect();
             match history.apply(contents.changes, author, false).await {
@@ -113,11 +113,11 @@ impl Worktrees {
         number: u64,
         ours: &Manifest,
         theirs: &Manifest,
-        contents: Contents,
+        contents: MergedContents,
     ) -> Result<(), MergeError> {
         let back = MergeResult::of(&self.base(tree)?, theirs, ours);
         let mut changes = Vec::new();
-        let old: Vec<(String, Mark, u64)> =
+        let old: Vec<(String, PathState, u64)> =
             back.changes.iter().filter_map(|it| Some((it.path.clone(), it.after.clone()?, number))).collect();
         for ((_, mark, _), body) in old.iter().zip(history.contents(&old).await?) {
             body.iter().try_for_each(|body| history.keep(mark, body))?;
@@ -137,7 +137,7 @@ impl Worktrees {
                 None => merged,
             };
             if let Some(after) = after {
-                changes.push(Change {
+                changes.push(PathChange {
                     path: file.path.clone(),
                     before: Some(file.ours.clone()),
                     after: Some(after),
@@ -190,14 +190,14 @@ async fn contents(
     tree: &Worktree,
     number: u64,
     merge: &MergeResult,
-) -> io::Result<Contents> {
-    let mut all = Contents::default();
+) -> io::Result<MergedContents> {
+    let mut all = MergedContents::default();
     all.conflicts.extend(merge.conflicts.iter().map(|path| (path.clone(), None)));
     for change in &merge.changes {
         let mut change = change.clone();
-        if let Some(mark) = change.after.as_mut().filter(|mark| mark.kind != Kind::Directory) {
+        if let Some(mark) = change.after.as_mut().filter(|mark| mark.kind != PathKind::Directory) {
             let body = copy::read(&tree.path, &change.path).await?.unwrap_or_default();
-            if mark.kind == Kind::File {
+            if mark.kind == PathKind::File {
                 *mark = content_mark(&body, mark.mode);
             }
             history.keep(mark, &body)?;
@@ -218,7 +218,7 @@ async fn contents(
                 let mark = content_mark(&body, mode);
                 history.keep(&mark, &body)?;
                 let (before, after) = (Some(ours.clone()), Some(mark));
-                all.changes.push(Change { path: path.clone(), before, after });
+                all.changes.push(PathChange { path: path.clone(), before, after });
             }
             Err(body) => all.conflicts.push((path.clone(), Some(body))),
         }

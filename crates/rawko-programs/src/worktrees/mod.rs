@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoints::{Change, Checkpoints, FileDiff, Manifest, differences, file_diff};
+use crate::checkpoints::{Checkpoints, FileDiff, Manifest, PathChange, differences, file_diff};
 
 pub use merge::{MergeError, Merged};
 pub use prune::Retired;
@@ -92,7 +92,7 @@ pub enum WorktreeError {
 #[derive(Clone, Debug, Default)]
 pub struct WorktreeChanges {
     /// The changed files.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Their diffs.
     pub diffs: Vec<FileDiff>,
 }

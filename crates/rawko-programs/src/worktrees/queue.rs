@@ -10,19 +10,19 @@ use tokio::sync::oneshot;
 /// The merges of one project in this process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergeQueue {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueueState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     is_busy: bool,
-    waiting: BTreeMap<(Vec<Part>, u64), oneshot::Sender<MergeTurn>>,
+    waiting: BTreeMap<(Vec<NamePart>, u64), oneshot::Sender<MergeTurn>>,
     count: u64,
 }
 
 /// Part of a name, so that `item[10]` comes after `item[9]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum NamePart {
     Number(u64),
     Text(String),
 }
@@ -36,7 +36,7 @@ pub struct MergeTurn {
 }
 
 impl MergeQueue {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,16 +95,16 @@ impl MergeTurn {
 }
 
 /// Splits a name into text and numbers.
-fn parts(name: &str) -> Vec<Part> {
+fn parts(name: &str) -> Vec<NamePart> {
     let mut parts = Vec::new();
     for letter in name.chars() {
         match (parts.last_mut(), letter.to_digit(10)) {
-            (Some(Part::Number(number)), Some(digit)) => {
+            (Some(NamePart::Number(number)), Some(digit)) => {
                 *number = number.saturating_mul(10).saturating_add(u64::from(digit));
             }
-            (_, Some(digit)) => parts.push(Part::Number(u64::from(digit))),
-            (Some(Part::Text(text)), None) => text.push(letter),
-            (_, None) => parts.push(Part::Text(letter.to_string())),
+            (_, Some(digit)) => parts.push(NamePart::Number(u64::from(digit))),
+            (Some(NamePart::Text(text)), None) => text.push(letter),
+            (_, None) => parts.push(NamePart::Text(letter.to_string())),
         }
     }
     parts

@@ -83,8 +83,8 @@ pub(super) async fn commit(
     let root = git.text(&["rev-parse", &format!("{base}^{{tree}}")]).await?;
     let reference = format!("refs/heads/{}", tree.name);
     let tip = git.text(&["rev-parse", "-q", "--verify", &reference]).await.ok();
-    let is_content = |mark: &Option<crate::checkpoints::Mark>| {
-        mark.as_ref().is_some_and(|mark| mark.kind != crate::checkpoints::Kind::Directory)
+    let is_content = |mark: &Option<crate::checkpoints::PathState>| {
+        mark.as_ref().is_some_and(|mark| mark.kind != crate::checkpoints::PathKind::Directory)
     };
     let all = changes.changes.iter();
     let gone = all.clone().filter(|it| is_content(&it.before) && !is_content(&it.after));

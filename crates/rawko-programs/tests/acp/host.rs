@@ -5,14 +5,16 @@ use std::sync::Mutex;
 
 use rawko_model::ToolUse;
 use rawko_model::provider::StreamEvent;
-use rawko_programs::program::{AgentOperation, Cancelling, Deciding, ProgramHost, Reading, Verdict, Writing};
-use rawko_tools::Running;
+use rawko_programs::program::{
+    AgentOperation, CancelFuture, DecisionFuture, OperationVerdict, ProgramHost, ReadFuture, WriteFuture,
+};
+use rawko_tools::ToolFuture;
 use tokio::sync::Notify;
 
 pub(crate) struct Host {
     pub(crate) seen: Mutex<String>,
     pub(crate) text_came: Notify,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: OperationVerdict,
     pub(crate) writes: Result<(), String>,
     /// Cancel the turn at the agent's first text.
     pub(crate) cancels_at_text: bool,
@@ -23,7 +25,7 @@ impl Default for Host {
         Self {
             seen: Mutex::default(),
             text_came: Notify::new(),
-            verdict: Verdict::Allow,
+            verdict: OperationVerdict::Allow,
             writes: Ok(()),
             cancels_at_text: false,
         }
@@ -48,7 +50,7 @@ fn name(path: &std::path::Path) -> String {
 }
 
 impl ProgramHost for Host {
-    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+    fn tool(&self, tool_use: ToolUse) -> ToolFuture<'_> {
         panic!("a coding agent has its own tools: {tool_use:?}")
     }
 
@@ -59,7 +61,7 @@ impl ProgramHost for Host {
         }
     }
 
-    fn cancelled(&self) -> Cancelling<'_> {
+    fn cancelled(&self) -> CancelFuture<'_> {
         Box::pin(async {
             if !self.cancels_at_text {
                 std::future::pending::<()>().await;
@@ -68,17 +70,17 @@ impl ProgramHost for Host {
         })
     }
 
-    fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
+    fn permit(&self, asked: AgentOperation) -> DecisionFuture<'_> {
         self.see(&format!("asked {:?} {:?} {} {}", asked.kind, asked.tool, asked.title, asked.input));
         Box::pin(async { self.verdict.clone() })
     }
 
-    fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> Reading<'_> {
+    fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> ReadFuture<'_> {
         self.see(&format!("read {} from {line:?}, {limit:?} lines", name(&path)));
         Box::pin(async { Ok("the second line".to_owned()) })
     }
 
-    fn write_file(&self, path: PathBuf, content: String) -> Writing<'_> {
+    fn write_file(&self, path: PathBuf, content: String) -> WriteFuture<'_> {
         self.see(&format!("write {}: {content}", name(&path)));
         Box::pin(async { self.writes.clone() })
     }

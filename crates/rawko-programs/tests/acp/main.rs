@@ -11,7 +11,9 @@ use expect_test::{Expect, expect};
 use host::Host;
 use rawko_host::Environment;
 use rawko_model::StopReason;
-use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, Verdict, WireFormat};
+use rawko_programs::program::{
+    OperationVerdict, ProgramAgent, TurnError, TurnRequest, TurnResult, WireFormat,
+};
 
 fn agent(arguments: &[&str]) -> ProgramAgent {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/agent.py");
@@ -46,7 +48,7 @@ async fn check(prompt: &str, host: Host, expected: Expect) {
 
 #[tokio::test]
 async fn a_turn_with_a_tool_that_is_allowed() {
-    check("hello run noise", Host { verdict: Verdict::Allow, ..Host::default() }, expect![[r#"
+    check("hello run noise", Host { verdict: OperationVerdict::Allow, ..Host::default() }, expect![[r#"
         heard {"type":"text_delta","text":"hello "}
         heard {"type":"tool_use_start","id":"t1","name":"shell"}
         heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
@@ -60,7 +62,7 @@ async fn a_turn_with_a_tool_that_is_allowed() {
 
 #[tokio::test]
 async fn a_tool_that_is_denied() {
-    check("run", Host { verdict: Verdict::Deny, ..Host::default() }, expect![[r#"
+    check("run", Host { verdict: OperationVerdict::Deny, ..Host::default() }, expect![[r#"
         heard {"type":"tool_use_start","id":"t1","name":"shell"}
         heard {"type":"tool_use_input","id":"t1","json":"{\"command\":\"make\"}"}
         asked Execute Some("shell") run `make` {"command":"make"}

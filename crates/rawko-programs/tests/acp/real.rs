@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rawko_host::Environment;
 use rawko_model::StopReason;
-use rawko_programs::program::{ProgramAgent, TurnRequest, Verdict, WireFormat};
+use rawko_programs::program::{OperationVerdict, ProgramAgent, TurnRequest, WireFormat};
 use serde_json::json;
 
 use crate::host::Host;
@@ -142,7 +142,7 @@ async fn opencode_completes_a_turn_and_its_session_can_be_loaded() {
 
 #[tokio::test]
 async fn opencode_runs_a_command_only_when_the_gate_lets_it() {
-    for (verdict, is_made) in [(Verdict::Deny, false), (Verdict::Allow, true)] {
+    for (verdict, is_made) in [(OperationVerdict::Deny, false), (OperationVerdict::Allow, true)] {
         let folder = tempfile::tempdir().unwrap();
         let provider = Provider::start(folder.path());
         let agent = agent(folder.path(), &provider);

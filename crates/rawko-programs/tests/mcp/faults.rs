@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 use rawko_host::Environment;
-use rawko_programs::mcp::{HealthState, McpConfig, McpServers, McpSettings, McpTransport, read_mcp};
+use rawko_programs::mcp::{McpConfig, McpHealthState, McpServers, McpSettings, McpTransport, read_mcp};
 use rawko_tools::ToolSource;
 use serde_json::json;
 
@@ -52,7 +52,10 @@ async fn a_server_that_does_not_start_says_why() {
             assert!(outcome.content.contains(words), "{case}: {}", outcome.content);
         }
         let health = &servers.health()[0];
-        assert!(matches!(health.state, HealthState::Down | HealthState::Unusable), "{case}: {health:?}");
+        assert!(
+            matches!(health.state, McpHealthState::Down | McpHealthState::Unusable),
+            "{case}: {health:?}"
+        );
         assert!(health.problem.is_some(), "{case}");
     }
 }
@@ -67,7 +70,7 @@ async fn a_crash_during_a_call_is_told_and_the_next_call_works() {
     }
     assert_eq!(said(&servers, "mcp__peer__add", json!({"a": 1, "b": 2})).await, "3");
     let health = &servers.health()[0];
-    assert_eq!((health.starts, health.state, &health.problem), (2, HealthState::Up, &None));
+    assert_eq!((health.starts, health.state, &health.problem), (2, McpHealthState::Up, &None));
 }
 
 #[tokio::test]
@@ -97,7 +100,7 @@ async fn a_server_that_is_lost_again_and_again_is_left_alone() {
     let refused = call(&servers, "mcp__peer__add", json!({"a": 1, "b": 1})).await;
     assert!(refused.content.contains("it failed 3 times in a row and is left alone"), "{}", refused.content);
     assert!(refused.content.contains("the database is on fire"), "the last reason: {}", refused.content);
-    assert_eq!((servers.health()[0].starts, servers.health()[0].state), (3, HealthState::LeftAlone));
+    assert_eq!((servers.health()[0].starts, servers.health()[0].state), (3, McpHealthState::LeftAlone));
     assert!(names(&servers).await.contains(&"mcp__peer__add".to_owned()), "its tools are still known");
 }
 
@@ -208,7 +211,7 @@ async fn secrets_do_not_come_back_in_what_a_server_says() {
         "shouts": {"command": "sh", "args": ["-c", "echo bad token $KEY >&2; exit 1"], "env": {"KEY": "x-${TOKEN}"}}
     }}"#;
     let (configs, findings) =
-        read_mcp(&Source::new(".mcp.json", file), &environment, std::path::Path::new("."));
+        read_mcp(&SourceFile::new(".mcp.json", file), &environment, std::path::Path::new("."));
     assert!(findings.is_empty(), "{findings:?}");
     let servers = McpServers::start(configs, McpSettings { environment, ..settings() });
     let outcome = call(&servers, "mcp__shouts__anything", json!({})).await;

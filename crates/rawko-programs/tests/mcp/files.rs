@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use rawko_chart::Source;
-use rawko_chart::render::{Style, report};
+use rawko_chart::SourceFile;
+use rawko_chart::render::{ReportStyle, report};
 use rawko_host::Environment;
 use rawko_programs::mcp::{McpTransport, read_mcp, read_mcp_file};
 
@@ -14,11 +14,11 @@ fn environment() -> Environment {
 
 /// Prints each server on a line, then the findings.
 fn check(text: &str, expected: Expect) {
-    let source = Source::new(".mcp.json", text);
+    let source = SourceFile::new(".mcp.json", text);
     let (configs, findings) = read_mcp(&source, &environment(), Path::new("/ada/repo"));
     let shown: String = configs.iter().map(|config| format!("{config:?}\n")).collect();
     assert!(!shown.contains("s3cret"), "{shown}");
-    expected.assert_eq(&format!("{shown}{}", report(&findings, &source, Style::default())));
+    expected.assert_eq(&format!("{shown}{}", report(&findings, &source, ReportStyle::default())));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn servers_as_other_programs_write_them() {
             McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
         "#]],
     );
-    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment(), Path::new("/ada/repo"));
+    let (configs, _) = read_mcp(&SourceFile::new(".mcp.json", text), &environment(), Path::new("/ada/repo"));
     let McpTransport::Http { url, headers } = &configs[1].transport else { panic!("{configs:?}") };
     assert_eq!(url, "https://user:word@docs.example/mcp?key=s3cret");
     assert_eq!(headers, &[("Authorization".to_owned(), "Bearer s3cret".to_owned())]);
@@ -120,7 +120,7 @@ fn the_form_of_vs_code() {
     "#]],
     );
     let environment = Environment::from_iter([("TOKEN", "s3cret"), ("RAWKO_INPUT_API_KEY", "k3y")]);
-    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment, Path::new("/ada/repo"));
+    let (configs, _) = read_mcp(&SourceFile::new(".mcp.json", text), &environment, Path::new("/ada/repo"));
     let McpTransport::Stdio { args, env, .. } = &configs[0].transport else { panic!("{configs:?}") };
     assert_eq!(args[3], "/ada/repo/x");
     let expected = [("KEY", "k3y"), ("REGION", "eu"), ("TOKEN", "s3cret")];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rawko_programs::mcp::{HealthState, McpConfig, McpServers, McpTransport};
+use rawko_programs::mcp::{McpConfig, McpHealthState, McpServers, McpTransport};
 use serde_json::json;
 
 use crate::support::{call, everything, names, said, settings, start};
@@ -86,7 +86,7 @@ async fn a_server_that_was_killed_and_started_again() {
     let _second = Running::at(port);
     // The restarted server does not know our session.
     assert_eq!(echo().await, "Echo: over HTTP");
-    assert_eq!(servers.health()[0].state, HealthState::Up);
+    assert_eq!(servers.health()[0].state, McpHealthState::Up);
 }
 
 #[tokio::test]
@@ -122,5 +122,5 @@ async fn a_server_that_is_not_there() {
     assert!(outcome.is_error);
     assert!(outcome.content.contains("the MCP server `remote` is not available"), "{}", outcome.content);
     assert!(outcome.content.contains("Connection refused"), "{}", outcome.content);
-    assert_eq!(servers.health()[0].state, HealthState::Down);
+    assert_eq!(servers.health()[0].state, McpHealthState::Down);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_model::provider::{Completing, Completion, CompletionRequest, Listener, Provider};
+use rawko_model::provider::{Completion, CompletionFuture, CompletionRequest, Provider, StreamListener};
 use rawko_model::{Message, Role, StopReason, Usage};
 use rawko_programs::mcp::{McpServers, McpSettings, SamplingModel};
 use rawko_tools::SamplingSettings;
@@ -14,7 +14,7 @@ use crate::support::{call, everything, names, settings, stdio};
 struct Echo;
 
 impl Provider for Echo {
-    fn complete<'a>(&'a self, request: CompletionRequest, _: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(&'a self, request: CompletionRequest, _: StreamListener<'a>) -> CompletionFuture<'a> {
         let asked = &request.messages[0].parts;
         let text =
             format!("{} [{}] {asked:?}", request.system, request.output_tokens_max.unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Real servers over stdio: listed, called, killed, called again.
 
-use rawko_model::Part;
-use rawko_programs::mcp::{HealthState, McpTransport};
+use rawko_model::MessagePart;
+use rawko_programs::mcp::{McpHealthState, McpTransport};
 use rawko_tools::ToolSource;
 use serde_json::json;
 
@@ -10,11 +10,11 @@ use crate::support::{call, everything, kill_server, names, said, start, stdio, t
 #[tokio::test]
 async fn the_everything_server_of_npm() {
     let servers = start(stdio("everything", "node", &[&everything(), "stdio"]));
-    assert_eq!(servers.health()[0].state, HealthState::NotStarted, "nothing starts before it is needed");
+    assert_eq!(servers.health()[0].state, McpHealthState::NotStarted, "nothing starts before it is needed");
 
     let names = names(&servers).await;
     assert!(names.contains(&"mcp__everything__echo".to_owned()), "{names:?}");
-    assert_eq!(servers.health()[0].state, HealthState::Up);
+    assert_eq!(servers.health()[0].state, McpHealthState::Up);
 
     let echo = |words: &'static str| said(&servers, "mcp__everything__echo", json!({"message": words}));
     assert_eq!(echo("hello").await, "Echo: hello");
@@ -24,12 +24,14 @@ async fn the_everything_server_of_npm() {
     assert!(structured.data.get("temperature").as_f64().is_some(), "{structured:?}");
 
     let image = call(&servers, "mcp__everything__get-tiny-image", json!({})).await;
-    let Some(Part::Image { media_type, data }) = image.images.first() else { panic!("no image: {image:?}") };
+    let Some(MessagePart::Image { media_type, data }) = image.images.first() else {
+        panic!("no image: {image:?}")
+    };
     assert_eq!(media_type, "image/png");
     assert!(data.starts_with("iVBOR"), "a PNG in base64");
 
     kill_server(&servers);
-    assert_eq!(servers.health()[0].state, HealthState::Down);
+    assert_eq!(servers.health()[0].state, McpHealthState::Down);
     assert_eq!(echo("again").await, "Echo: again");
     assert_eq!(servers.health()[0].starts, 2);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rawko_core::Value;
 use rawko_host::Environment;
-use rawko_programs::mcp::{HealthState, McpConfig, McpServers, McpSettings, McpTransport};
+use rawko_programs::mcp::{McpConfig, McpHealthState, McpServers, McpSettings, McpTransport};
 use rawko_tools::{ProjectAccess, ToolOutcome, ToolSource};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -76,7 +76,7 @@ pub(crate) fn kill_server(servers: &McpServers) {
     let health = servers.health();
     let pid = health[0].pid.expect("a running process");
     kill(pid);
-    until("the server is dead", || servers.health()[0].state != HealthState::Up);
+    until("the server is dead", || servers.health()[0].state != McpHealthState::Up);
 }
 
 pub(crate) fn kill(pid: i32) {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 use rawko_core::Value;
 use rawko_host::Environment;
 use rawko_programs::mcp::{McpServers, McpSettings, read_mcp};
@@ -63,7 +63,7 @@ fn servers(url: &str, context: &Json, folder: &Path) -> std::sync::Arc<McpServer
     }
     let file = json!({"mcpServers": {NAME: {"type": "http", "url": url, "oauth": oauth}}});
     let environment = Environment::of_process();
-    let (configs, findings) = read_mcp(&Source::new(".mcp.json", file.to_string()), &environment, folder);
+    let (configs, findings) = read_mcp(&SourceFile::new(".mcp.json", file.to_string()), &environment, folder);
     assert!(findings.is_empty(), "{findings:?}");
     let settings = McpSettings {
         credentials: Some(folder.join("credentials")),

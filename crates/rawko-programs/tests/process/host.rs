@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use rawko_model::ToolUse;
 use rawko_model::provider::StreamEvent;
-use rawko_programs::program::{Cancelling, ProgramHost};
-use rawko_tools::{Running, ToolOutcome};
+use rawko_programs::program::{CancelFuture, ProgramHost};
+use rawko_tools::{ToolFuture, ToolOutcome};
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Host {
 }
 
 impl ProgramHost for Host {
-    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+    fn tool(&self, tool_use: ToolUse) -> ToolFuture<'_> {
         self.see(&format!("tool {} {}", tool_use.name, tool_use.input));
         Box::pin(async move {
             if tool_use.name == "Slow" {
@@ -66,7 +66,7 @@ impl ProgramHost for Host {
         }
     }
 
-    fn cancelled(&self) -> Cancelling<'_> {
+    fn cancelled(&self) -> CancelFuture<'_> {
         Box::pin(async {
             if !self.cancels_at_text {
                 std::future::pending::<()>().await;

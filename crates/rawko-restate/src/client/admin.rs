@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::error::ClientError;
-use super::http::{Http, HttpRequest};
+use super::error::RestateError;
+use super::http::{HttpRequest, RestateApi};
 use super::target::escaped;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 /// The admin API of a server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    http: Http,
+    http: RestateApi,
 }
 
 /// Replaces or keeps an existing registration of an address.
@@ -66,7 +66,7 @@ pub struct ServiceRevision {
 
 /// The response to a registration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Registered {
+pub struct RegisteredDeployment {
     /// Id of the new or existing deployment.
     pub id: String,
 }
@@ -91,22 +91,22 @@ struct Rows<T> {
 }
 
 #[derive(Deserialize)]
-struct Stuck {
+struct StuckRow {
     id: String,
     status: String,
 }
 
 #[derive(Serialize)]
-struct Query<'a> {
+struct SqlQuery<'a> {
     query: &'a str,
 }
 
 impl Admin {
     /// Validates the address without connecting; the nodes of a cluster are comma-separated.
-    pub fn new(address: &str) -> Result<Admin, ClientError> {
+    pub fn new(address: &str) -> Result<Admin, RestateError> {
         let help = "is it running, and is this its admin address (RAWKO_RESTATE_ADMIN, --admin)?";
         let slow = "is it busy, or are its other nodes down?";
-        Ok(Admin { http: Http::new(address, help, slow)? })
+        Ok(Admin { http: RestateApi::new(address, help, slow)? })
     }
 
     /// Returns the address for messages.
@@ -120,7 +120,7 @@ impl Admin {
     }
 
     /// Checks that the server responds; an error if it is down or unhealthy.
-    pub async fn health(&self) -> Result<(), ClientError> {
+    pub async fn health(&self) -> Result<(), RestateError> {
         self.ask(Method::GET, "health", None).await.map(drop)
     }
 
@@ -130,27 +130,27 @@ impl Admin {
         uri: &str,
         force: Force,
         metadata: &BTreeMap<String, String>,
-    ) -> Result<Registered, ClientError> {
+    ) -> Result<RegisteredDeployment, RestateError> {
         let body = json!({ "uri": uri, "force": force == Force::Replace, "metadata": metadata });
         let text = self.ask(Method::POST, "deployments", Some(body.to_string())).await?;
         self.http.read(&text)
     }
 
     /// Returns all registered deployments, including those of old revisions.
-    pub async fn deployments(&self) -> Result<Vec<Deployment>, ClientError> {
+    pub async fn deployments(&self) -> Result<Vec<Deployment>, RestateError> {
         let text = self.ask(Method::GET, "deployments", None).await?;
         Ok(self.http.read::<Deployments>(&text)?.deployments)
     }
 
     /// Removes a deployment. Invocations pinned to it can only be resumed on another.
-    pub async fn remove(&self, deployment: &str) -> Result<(), ClientError> {
+    pub async fn remove(&self, deployment: &str) -> Result<(), RestateError> {
         let path = format!("deployments/{}?force=true", escaped(deployment));
         self.ask(Method::DELETE, &path, None).await.map(drop)
     }
 
     /// Returns the rows of an SQL query.
-    pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, ClientError> {
-        let body = serde_json::to_string(&Query { query: sql }).unwrap_or_default();
+    pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, RestateError> {
+        let body = serde_json::to_string(&SqlQuery { query: sql }).unwrap_or_default();
         let begun = Instant::now();
         let mut patience = QUERY_WITHIN.into_iter();
         let mut within = patience.next().unwrap_or(ANSWER_WITHIN);
@@ -158,19 +158,19 @@ impl Admin {
         loop {
             match self.ask_within(within, Method::POST, "query", Some(body.clone())).await {
                 // A partition has no leader at the moment, so the query itself is fine.
-                Err(ClientError::Refused { message, .. }) if is_passing(&message) => {
+                Err(RestateError::Refused { message, .. }) if is_passing(&message) => {
                     if begun.elapsed() > LEADERLESS {
                         return Err(self.http.unreachable(message));
                     }
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
                 // A connection that died with the previous server fails only when it is used.
-                Err(ClientError::Unreachable { .. }) if is_first => {
+                Err(RestateError::Unreachable { .. }) if is_first => {
                     is_first = false;
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
                 // A query changes nothing, so it can be sent to another node.
-                Err(error @ ClientError::Slow { .. }) => {
+                Err(error @ RestateError::Slow { .. }) => {
                     let Some(longer) = patience.next() else { return Err(error) };
                     within = longer;
                     self.http.pass_over();
@@ -181,41 +181,41 @@ impl Admin {
     }
 
     /// Kills an invocation without running its compensation.
-    pub async fn kill(&self, invocation: &str) -> Result<(), ClientError> {
+    pub async fn kill(&self, invocation: &str) -> Result<(), RestateError> {
         self.change(invocation, "kill").await
     }
 
     /// Asks an invocation to end.
-    pub async fn cancel(&self, invocation: &str) -> Result<(), ClientError> {
+    pub async fn cancel(&self, invocation: &str) -> Result<(), RestateError> {
         self.change(invocation, "cancel").await
     }
 
     /// Removes a completed invocation.
-    pub async fn purge(&self, invocation: &str) -> Result<(), ClientError> {
+    pub async fn purge(&self, invocation: &str) -> Result<(), RestateError> {
         self.change(invocation, "purge").await
     }
 
     /// Resumes a paused invocation on the newest workers.
-    pub async fn resume(&self, invocation: &str) -> Result<(), ClientError> {
+    pub async fn resume(&self, invocation: &str) -> Result<(), RestateError> {
         self.change(invocation, "resume?deployment=latest").await
     }
 
     /// Retries an invocation at once instead of after its delay.
-    pub async fn hasten(&self, invocation: &str) -> Result<(), ClientError> {
+    pub async fn hasten(&self, invocation: &str) -> Result<(), RestateError> {
         self.change(invocation, "resume").await
     }
 
     /// Resumes the paused and delayed invocations of these services, once a worker is available.
-    pub async fn wake(&self, services: &[&str]) -> Result<Resumed, ClientError> {
+    pub async fn wake(&self, services: &[&str]) -> Result<Resumed, RestateError> {
         self.wake_those(&["paused", "backing-off"], services).await
     }
 
     /// Resumes the paused invocations of these services; the others are retried automatically.
-    pub async fn resume_all(&self, services: &[&str]) -> Result<Resumed, ClientError> {
+    pub async fn resume_all(&self, services: &[&str]) -> Result<Resumed, RestateError> {
         self.wake_those(&["paused"], services).await
     }
 
-    async fn wake_those(&self, statuses: &[&str], services: &[&str]) -> Result<Resumed, ClientError> {
+    async fn wake_those(&self, statuses: &[&str], services: &[&str]) -> Result<Resumed, RestateError> {
         let sql = format!(
             "select id, status from sys_invocation \
              where status in ({}) and target_service_name in ({}) limit 10000",
@@ -223,7 +223,7 @@ impl Admin {
             listed(services)
         );
         let mut woken = Resumed::default();
-        for Stuck { id, status } in self.query(&sql).await? {
+        for StuckRow { id, status } in self.query(&sql).await? {
             woken.tried += 1;
             let outcome = match status.as_str() {
                 "paused" => self.resume(&id).await,
@@ -235,12 +235,12 @@ impl Admin {
         Ok(woken)
     }
 
-    async fn change(&self, invocation: &str, how: &str) -> Result<(), ClientError> {
+    async fn change(&self, invocation: &str, how: &str) -> Result<(), RestateError> {
         let path = format!("invocations/{}/{how}", escaped(invocation));
         self.ask(Method::PATCH, &path, None).await.map(drop)
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Option<String>) -> Result<String, ClientError> {
+    async fn ask(&self, method: Method, path: &str, body: Option<String>) -> Result<String, RestateError> {
         self.ask_within(ANSWER_WITHIN, method, path, body).await
     }
 
@@ -250,7 +250,7 @@ impl Admin {
         method: Method,
         path: &str,
         body: Option<String>,
-    ) -> Result<String, ClientError> {
+    ) -> Result<String, RestateError> {
         self.http.ask(&HttpRequest { method, path, body, idempotency: None, within }).await
     }
 }

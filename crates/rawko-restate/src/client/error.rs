@@ -6,7 +6,7 @@ use rawko_store::StoreError;
 /// A failed request to a Restate server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClientError {
+pub enum RestateError {
     /// The address is not an HTTP or HTTPS URL.
     #[error("`{0}` is not the address of a Restate server; write for example http://127.0.0.1:8080")]
     BadAddress(String),
@@ -51,39 +51,39 @@ pub enum ClientError {
     },
 }
 
-impl ClientError {
+impl RestateError {
     /// Returns true if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
-            ClientError::Unreachable { .. } | ClientError::Slow { .. } => true,
-            ClientError::BadAddress(_)
-            | ClientError::Missing(_)
-            | ClientError::Refused { .. }
-            | ClientError::Unreadable { .. } => false,
+            RestateError::Unreachable { .. } | RestateError::Slow { .. } => true,
+            RestateError::BadAddress(_)
+            | RestateError::Missing(_)
+            | RestateError::Refused { .. }
+            | RestateError::Unreadable { .. } => false,
         }
     }
 }
 
-impl From<ClientError> for StoreError {
-    fn from(error: ClientError) -> Self {
+impl From<RestateError> for StoreError {
+    fn from(error: RestateError) -> Self {
         match error {
-            ClientError::Unreachable { .. } | ClientError::Slow { .. } => StoreError::Io(error.to_string()),
-            ClientError::BadAddress(_) | ClientError::Missing(_) | ClientError::Refused { .. } => {
+            RestateError::Unreachable { .. } | RestateError::Slow { .. } => StoreError::Io(error.to_string()),
+            RestateError::BadAddress(_) | RestateError::Missing(_) | RestateError::Refused { .. } => {
                 StoreError::Refused(error.to_string())
             }
-            ClientError::Unreadable { .. } => StoreError::Damaged(error.to_string()),
+            RestateError::Unreadable { .. } => StoreError::Damaged(error.to_string()),
         }
     }
 }
 
-impl From<ClientError> for HostError {
-    fn from(error: ClientError) -> Self {
+impl From<RestateError> for HostError {
+    fn from(error: RestateError) -> Self {
         match error {
-            ClientError::Unreachable { .. } | ClientError::Slow { .. } => HostError::Store(error.into()),
-            ClientError::BadAddress(_)
-            | ClientError::Missing(_)
-            | ClientError::Refused { .. }
-            | ClientError::Unreadable { .. } => HostError::Refused(error.to_string()),
+            RestateError::Unreachable { .. } | RestateError::Slow { .. } => HostError::Store(error.into()),
+            RestateError::BadAddress(_)
+            | RestateError::Missing(_)
+            | RestateError::Refused { .. }
+            | RestateError::Unreadable { .. } => HostError::Refused(error.to_string()),
         }
     }
 }

@@ -8,13 +8,13 @@ use reqwest::{Client, Method, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::error::ClientError;
+use super::error::RestateError;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// One API of a server, or of the nodes of a cluster.
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub(super) struct RestateApi {
     client: Client,
     nodes: Arc<[Url]>,
     /// The node that responded last.
@@ -38,20 +38,24 @@ pub(super) struct HttpRequest<'a> {
 
 /// The body of an error response.
 #[derive(Deserialize)]
-struct ErrorBody {
+struct RestateErrorBody {
     message: String,
 }
 
-impl Http {
+impl RestateApi {
     /// Parses one address or several, comma-separated.
-    pub(super) fn new(address: &str, help: &'static str, slow: &'static str) -> Result<Http, ClientError> {
+    pub(super) fn new(
+        address: &str,
+        help: &'static str,
+        slow: &'static str,
+    ) -> Result<RestateApi, RestateError> {
         let nodes: Arc<[Url]> = address.split(',').map(node).collect::<Result<_, _>>()?;
-        let client = build(&nodes).map_err(|why| ClientError::Unreachable {
+        let client = build(&nodes).map_err(|why| RestateError::Unreachable {
             place: address.to_owned(),
             why: why.to_string(),
             help: "HTTP cannot be set up",
         })?;
-        Ok(Http { client, nodes, current: Arc::default(), help, slow })
+        Ok(RestateApi { client, nodes, current: Arc::default(), help, slow })
     }
 
     /// Returns all addresses, as configured.
@@ -75,10 +79,10 @@ impl Http {
     }
 
     /// Returns the text of a successful response. Skips unreachable nodes.
-    pub(super) async fn ask(&self, asked: &HttpRequest<'_>) -> Result<String, ClientError> {
+    pub(super) async fn ask(&self, asked: &HttpRequest<'_>) -> Result<String, RestateError> {
         let mut outcome = self.ask_node(self.node(), asked).await;
         for _ in 1..self.nodes.len() {
-            if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
+            if !matches!(outcome, Err(RestateError::Unreachable { .. })) {
                 break;
             }
             self.pass_over();
@@ -87,7 +91,7 @@ impl Http {
         outcome
     }
 
-    async fn ask_node(&self, node: &Url, asked: &HttpRequest<'_>) -> Result<String, ClientError> {
+    async fn ask_node(&self, node: &Url, asked: &HttpRequest<'_>) -> Result<String, RestateError> {
         let url = format!("{node}{}", asked.path);
         let mut request = self.client.request(asked.method.clone(), url).timeout(asked.within);
         request = request.header("accept", "application/json");
@@ -102,24 +106,24 @@ impl Http {
         let text = response.text().await.map_err(|error| self.fault(&error, asked))?;
         match status.as_u16() {
             200..=299 => Ok(text),
-            404 => Err(ClientError::Missing(message(&text))),
+            404 => Err(RestateError::Missing(message(&text))),
             // The node is up, but not yet or no longer able to respond.
             429 | 502 | 503 | 504 => Err(self.unreachable(format!("status {status}: {}", message(&text)))),
-            status => Err(ClientError::Refused { status, message: message(&text) }),
+            status => Err(RestateError::Refused { status, message: message(&text) }),
         }
     }
 
     /// Parses the response.
-    pub(super) fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
+    pub(super) fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, RestateError> {
         // A handler without a result returns an empty body.
         let text = if text.is_empty() { "null" } else { text };
         serde_json::from_str(text)
-            .map_err(|error| ClientError::Unreadable { place: self.place(), why: error.to_string() })
+            .map_err(|error| RestateError::Unreadable { place: self.place(), why: error.to_string() })
     }
 
-    fn fault(&self, error: &reqwest::Error, asked: &HttpRequest<'_>) -> ClientError {
+    fn fault(&self, error: &reqwest::Error, asked: &HttpRequest<'_>) -> RestateError {
         if error.is_timeout() && !error.is_connect() {
-            return ClientError::Slow {
+            return RestateError::Slow {
                 place: self.place(),
                 seconds: asked.within.as_secs(),
                 help: self.slow,
@@ -128,13 +132,13 @@ impl Http {
         self.unreachable(root_cause(error))
     }
 
-    pub(super) fn unreachable(&self, why: String) -> ClientError {
-        ClientError::Unreachable { place: self.place(), why, help: self.help }
+    pub(super) fn unreachable(&self, why: String) -> RestateError {
+        RestateError::Unreachable { place: self.place(), why, help: self.help }
     }
 }
 
-fn node(address: &str) -> Result<Url, ClientError> {
-    let bad = || ClientError::BadAddress(address.to_owned());
+fn node(address: &str) -> Result<Url, RestateError> {
+    let bad = || RestateError::BadAddress(address.to_owned());
     let url = Url::parse(&format!("{}/", address.trim().trim_end_matches('/'))).map_err(|_| bad())?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
@@ -147,7 +151,8 @@ fn shown(node: &Url) -> String {
 }
 
 fn message(text: &str) -> String {
-    serde_json::from_str::<ErrorBody>(text).map_or_else(|_| text.trim().to_owned(), |said| said.message)
+    serde_json::from_str::<RestateErrorBody>(text)
+        .map_or_else(|_| text.trim().to_owned(), |said| said.message)
 }
 
 /// Returns the innermost error: the outer ones carry no detail.

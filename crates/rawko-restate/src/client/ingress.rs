@@ -10,9 +10,9 @@ use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::error::ClientError;
-use super::http::{Http, HttpRequest};
-use super::target::Target;
+use super::error::RestateError;
+use super::http::{HttpRequest, RestateApi};
+use super::target::HandlerTarget;
 
 /// Timeout of a call, including retries.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 /// The ingress of a server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Ingress {
-    http: Http,
+    http: RestateApi,
     patience: Duration,
     away: Duration,
 }
@@ -31,17 +31,17 @@ pub struct Ingress {
 /// A one-way call, as accepted by the server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sent {
+pub struct SentCall {
     /// Id of the invocation (`inv_…`), for the admin API.
     pub invocation_id: String,
 }
 
 impl Ingress {
     /// Validates the address without connecting; the nodes of a cluster are comma-separated.
-    pub fn new(address: &str) -> Result<Ingress, ClientError> {
+    pub fn new(address: &str) -> Result<Ingress, RestateError> {
         let help = "is it running, and is this the address of its ingress (RAWKO_RESTATE, --restate)?";
         let slow = "is a `rawko worker` running, and registered?";
-        Ok(Ingress { http: Http::new(address, help, slow)?, patience: PATIENCE, away: AWAY })
+        Ok(Ingress { http: RestateApi::new(address, help, slow)?, patience: PATIENCE, away: AWAY })
     }
 
     /// Sets the timeouts: of a call as a whole, and for an unreachable server.
@@ -58,28 +58,28 @@ impl Ingress {
     /// Calls a handler that changes state, exactly once, and returns its response.
     pub async fn call<A: Serialize, R: DeserializeOwned>(
         &self,
-        target: &Target,
+        target: &HandlerTarget,
         argument: &A,
-    ) -> Result<R, ClientError> {
+    ) -> Result<R, RestateError> {
         self.call_as(target, argument, Some(&fresh_key())).await
     }
 
     /// Calls a read-only handler, without an idempotency key or a stored result.
     pub async fn look<A: Serialize, R: DeserializeOwned>(
         &self,
-        target: &Target,
+        target: &HandlerTarget,
         argument: &A,
-    ) -> Result<R, ClientError> {
+    ) -> Result<R, RestateError> {
         self.call_as(target, argument, None).await
     }
 
     /// Calls a handler with an idempotency key: the same key returns the first response, even for another argument.
     pub async fn call_as<A: Serialize, R: DeserializeOwned>(
         &self,
-        target: &Target,
+        target: &HandlerTarget,
         argument: &A,
         key: Option<&str>,
-    ) -> Result<R, ClientError> {
+    ) -> Result<R, RestateError> {
         let text = self.repeat(target.path(), argument, key).await?;
         self.http.read(&text)
     }
@@ -87,10 +87,10 @@ impl Ingress {
     /// Submits a one-way call, to be made now or after a delay, exactly once.
     pub async fn send<A: Serialize>(
         &self,
-        target: &Target,
+        target: &HandlerTarget,
         argument: &A,
         delay: Option<Duration>,
-    ) -> Result<Sent, ClientError> {
+    ) -> Result<SentCall, RestateError> {
         let delay = delay.map(|delay| format!("?delay={}ms", delay.as_millis())).unwrap_or_default();
         let path = format!("{}/send{delay}", target.path());
         let text = self.repeat(&path, argument, Some(&fresh_key())).await?;
@@ -103,8 +103,8 @@ impl Ingress {
         path: &str,
         argument: &A,
         key: Option<&str>,
-    ) -> Result<String, ClientError> {
-        let body = serde_json::to_string(argument).map_err(|error| ClientError::Refused {
+    ) -> Result<String, RestateError> {
+        let body = serde_json::to_string(argument).map_err(|error| RestateError::Refused {
             status: 0,
             message: format!("it cannot be written as JSON: {error}"),
         })?;
@@ -116,7 +116,7 @@ impl Ingress {
             let asked =
                 HttpRequest { method: Method::POST, path, body: body.clone(), idempotency: key, within };
             match self.http.ask(&asked).await {
-                Err(ClientError::Unreachable { .. }) if begun.elapsed() < self.away.min(self.patience) => {
+                Err(RestateError::Unreachable { .. }) if begun.elapsed() < self.away.min(self.patience) => {
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;
                 }
                 outcome => return outcome,

@@ -7,10 +7,10 @@ mod http;
 mod ingress;
 mod target;
 
-pub use admin::{Admin, Deployment, Force, Registered, Resumed, ServiceRevision};
-pub use error::ClientError;
-pub use ingress::{Ingress, Sent};
-pub use target::Target;
+pub use admin::{Admin, Deployment, Force, RegisteredDeployment, Resumed, ServiceRevision};
+pub use error::RestateError;
+pub use ingress::{Ingress, SentCall};
+pub use target::HandlerTarget;
 
 /// Default URL of a server's ingress.
 pub const INGRESS_URL: &str = "http://127.0.0.1:8080";
@@ -27,7 +27,7 @@ pub struct Restate {
 impl Restate {
     /// Validates the addresses without connecting. The nodes of a cluster are comma-separated; unreachable nodes are
     /// skipped.
-    pub fn new(ingress: &str, admin: &str) -> Result<Restate, ClientError> {
+    pub fn new(ingress: &str, admin: &str) -> Result<Restate, RestateError> {
         Ok(Restate { ingress: Ingress::new(ingress)?, admin: Admin::new(admin)? })
     }
 

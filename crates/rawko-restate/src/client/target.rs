@@ -1,20 +1,20 @@
-//! `Target`: the callee of a request, as a path of the ingress.
+//! `HandlerTarget`: the callee of a request, as a path of the ingress.
 
 /// A handler of a service, or of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct HandlerTarget {
     path: String,
 }
 
-impl Target {
+impl HandlerTarget {
     /// Creates the target of a handler of a stateless service.
-    pub fn service(service: &str, handler: &str) -> Target {
-        Target { path: format!("{}/{}", escaped(service), escaped(handler)) }
+    pub fn service(service: &str, handler: &str) -> HandlerTarget {
+        HandlerTarget { path: format!("{}/{}", escaped(service), escaped(handler)) }
     }
 
     /// Creates the target of a handler of the virtual object with this key, which may contain any character.
-    pub fn object(service: &str, key: &str, handler: &str) -> Target {
-        Target { path: format!("{}/{}/{}", escaped(service), escaped(key), escaped(handler)) }
+    pub fn object(service: &str, key: &str, handler: &str) -> HandlerTarget {
+        HandlerTarget { path: format!("{}/{}/{}", escaped(service), escaped(key), escaped(handler)) }
     }
 
     /// Returns the path relative to the address of the ingress.
@@ -50,7 +50,7 @@ mod tests {
             ("..", "RawkoInstance/%2E%2E/look"),
             ("ä", "RawkoInstance/%C3%A4/look"),
         ] {
-            assert_eq!(Target::object("RawkoInstance", key, "look").path(), expected);
+            assert_eq!(HandlerTarget::object("RawkoInstance", key, "look").path(), expected);
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A serialisable [`HostError`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum RestateRefusal {
     /// There is no instance with this id.
     NoInstance(String),
     /// An instance with this id exists already.
@@ -112,56 +112,56 @@ pub enum Refusal {
     Other(String),
 }
 
-impl From<HostError> for Refusal {
+impl From<HostError> for RestateRefusal {
     fn from(error: HostError) -> Self {
         match error {
-            HostError::NoInstance(id) => Refusal::NoInstance(id),
-            HostError::Exists(id) => Refusal::Exists(id),
-            HostError::NoChart(id) => Refusal::NoChart(id),
-            HostError::Over { id, status } => Refusal::Over { id, status },
-            HostError::NothingAsked { id } => Refusal::NothingAsked { id },
-            HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
-            HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
-            HostError::Superseded { id, invoke } => Refusal::Superseded { id, invoke },
-            HostError::EventRefused { id, refusal } => Refusal::EventRefused { id, refusal },
+            HostError::NoInstance(id) => RestateRefusal::NoInstance(id),
+            HostError::Exists(id) => RestateRefusal::Exists(id),
+            HostError::NoChart(id) => RestateRefusal::NoChart(id),
+            HostError::Over { id, status } => RestateRefusal::Over { id, status },
+            HostError::NothingAsked { id } => RestateRefusal::NothingAsked { id },
+            HostError::SeveralAsked { id, asked } => RestateRefusal::SeveralAsked { id, asked },
+            HostError::NotAsked { id, invoke, asked } => RestateRefusal::NotAsked { id, invoke, asked },
+            HostError::Superseded { id, invoke } => RestateRefusal::Superseded { id, invoke },
+            HostError::EventRefused { id, refusal } => RestateRefusal::EventRefused { id, refusal },
             HostError::AnswerRefused { id, invoke, violations } => {
-                Refusal::AnswerRefused { id, invoke, violations }
+                RestateRefusal::AnswerRefused { id, invoke, violations }
             }
-            HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
-            HostError::NotFailed { id } => Refusal::NotFailed { id },
-            HostError::ItemNotRetried { id, why } => Refusal::ItemNotRetried { id, why },
-            HostError::Paused { id } => Refusal::Paused { id },
-            HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
-            HostError::MigrationRefused { id, reasons } => Refusal::MigrationRefused { id, reasons },
-            HostError::Internal(id) => Refusal::Internal(id),
-            other => Refusal::Other(other.to_string()),
+            HostError::NoStep { id, step, last } => RestateRefusal::NoStep { id, step, last },
+            HostError::NotFailed { id } => RestateRefusal::NotFailed { id },
+            HostError::ItemNotRetried { id, why } => RestateRefusal::ItemNotRetried { id, why },
+            HostError::Paused { id } => RestateRefusal::Paused { id },
+            HostError::BadEdit { key, why } => RestateRefusal::BadEdit { key, why },
+            HostError::MigrationRefused { id, reasons } => RestateRefusal::MigrationRefused { id, reasons },
+            HostError::Internal(id) => RestateRefusal::Internal(id),
+            other => RestateRefusal::Other(other.to_string()),
         }
     }
 }
 
-impl From<Refusal> for HostError {
-    fn from(refusal: Refusal) -> Self {
+impl From<RestateRefusal> for HostError {
+    fn from(refusal: RestateRefusal) -> Self {
         match refusal {
-            Refusal::NoInstance(id) => HostError::NoInstance(id),
-            Refusal::Exists(id) => HostError::Exists(id),
-            Refusal::NoChart(id) => HostError::NoChart(id),
-            Refusal::Over { id, status } => HostError::Over { id, status },
-            Refusal::NothingAsked { id } => HostError::NothingAsked { id },
-            Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
-            Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
-            Refusal::Superseded { id, invoke } => HostError::Superseded { id, invoke },
-            Refusal::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
-            Refusal::AnswerRefused { id, invoke, violations } => {
+            RestateRefusal::NoInstance(id) => HostError::NoInstance(id),
+            RestateRefusal::Exists(id) => HostError::Exists(id),
+            RestateRefusal::NoChart(id) => HostError::NoChart(id),
+            RestateRefusal::Over { id, status } => HostError::Over { id, status },
+            RestateRefusal::NothingAsked { id } => HostError::NothingAsked { id },
+            RestateRefusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
+            RestateRefusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            RestateRefusal::Superseded { id, invoke } => HostError::Superseded { id, invoke },
+            RestateRefusal::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
+            RestateRefusal::AnswerRefused { id, invoke, violations } => {
                 HostError::AnswerRefused { id, invoke, violations }
             }
-            Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
-            Refusal::NotFailed { id } => HostError::NotFailed { id },
-            Refusal::ItemNotRetried { id, why } => HostError::ItemNotRetried { id, why },
-            Refusal::Paused { id } => HostError::Paused { id },
-            Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
-            Refusal::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
-            Refusal::Internal(id) => HostError::Internal(id),
-            Refusal::Other(message) => HostError::Refused(message),
+            RestateRefusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
+            RestateRefusal::NotFailed { id } => HostError::NotFailed { id },
+            RestateRefusal::ItemNotRetried { id, why } => HostError::ItemNotRetried { id, why },
+            RestateRefusal::Paused { id } => HostError::Paused { id },
+            RestateRefusal::BadEdit { key, why } => HostError::BadEdit { key, why },
+            RestateRefusal::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
+            RestateRefusal::Internal(id) => HostError::Internal(id),
+            RestateRefusal::Other(message) => HostError::Refused(message),
         }
     }
 }
@@ -198,12 +198,12 @@ mod tests {
             HostError::Internal(id()),
         ];
         for error in errors {
-            let text = serde_json::to_string(&Refusal::from(error.clone())).unwrap();
-            let back: Refusal = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&RestateRefusal::from(error.clone())).unwrap();
+            let back: RestateRefusal = serde_json::from_str(&text).unwrap();
             assert_eq!(HostError::from(back), error, "{text}");
         }
         // The others keep their message.
         let range = HostError::BadRange("^^1".to_owned());
-        assert_eq!(HostError::from(Refusal::from(range.clone())).to_string(), range.to_string());
+        assert_eq!(HostError::from(RestateRefusal::from(range.clone())).to_string(), range.to_string());
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use serde::{Deserialize, Serialize};
 
 /// The virtual object of live output; its key is [`stream_key`] of an instance, or [`WATCHED`].
@@ -94,8 +94,8 @@ impl CallOutput {
         self
     }
 
-    pub(crate) fn progress(&self, data: Value) -> Progress {
+    pub(crate) fn progress(&self, data: Value) -> CallProgress {
         let (instance, id) = (Arc::clone(&self.run.instance), Arc::clone(&self.run.id));
-        Progress { instance, id, name: Arc::clone(&self.name), step: self.run.step, data }
+        CallProgress { instance, id, name: Arc::clone(&self.name), step: self.run.step, data }
     }
 }

@@ -8,21 +8,21 @@ use std::sync::mpsc;
 use rawko_store::StoreError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
+type StoreJob = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The thread ends when this is dropped.
-pub(super) struct Asking {
-    jobs: UnboundedSender<Job>,
+pub(super) struct StoreThread {
+    jobs: UnboundedSender<StoreJob>,
 }
 
-impl Asking {
-    pub(super) fn new() -> std::io::Result<Asking> {
+impl StoreThread {
+    pub(super) fn new() -> std::io::Result<StoreThread> {
         let (jobs, queue) = unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new()
             .name("restate-store".to_owned())
             .spawn(move || runtime.block_on(work(queue)))?;
-        Ok(Asking { jobs })
+        Ok(StoreThread { jobs })
     }
 
     /// Runs a future on the thread and waits for it here.
@@ -45,7 +45,7 @@ impl Asking {
     }
 }
 
-async fn work(mut queue: UnboundedReceiver<Job>) {
+async fn work(mut queue: UnboundedReceiver<StoreJob>) {
     while let Some(job) = queue.recv().await {
         tokio::spawn(job);
     }

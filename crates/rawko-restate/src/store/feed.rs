@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rawko_store::{InstanceKey, Record, StoreError};
 
 use super::{RestateStore, order};
-use crate::layout::Row;
+use crate::layout::StoredRow;
 
 /// Maximum number of buffered records. A follower that lags further behind is served from the journals.
 const NEWS_MAX: usize = 20_000;
@@ -24,7 +24,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Starts at the current end: existing records are skipped.
-    pub(super) fn new(rows: &[Row]) -> Feed {
+    pub(super) fn new(rows: &[StoredRow]) -> Feed {
         let last = rows.iter().map(|row| order::place(row.updated_ms, row.records)).max().unwrap_or(0);
         let seen = rows.iter().map(|row| (row.key, row.records)).collect();
         Feed { seen, begun: last, last, news: VecDeque::new() }
@@ -44,8 +44,8 @@ impl Feed {
     }
 
     /// Returns the instances with unprocessed records, and the number of processed ones.
-    fn behind(&self, rows: &[Row]) -> Vec<(Arc<str>, u64)> {
-        let seen = |row: &Row| self.seen.get(&row.key).copied().unwrap_or(0);
+    fn behind(&self, rows: &[StoredRow]) -> Vec<(Arc<str>, u64)> {
+        let seen = |row: &StoredRow| self.seen.get(&row.key).copied().unwrap_or(0);
         let behind = rows.iter().filter(|row| row.records > seen(row));
         behind.map(|row| (Arc::clone(&row.new.id), seen(row))).collect()
     }

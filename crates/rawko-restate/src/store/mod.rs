@@ -17,29 +17,29 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_store::{
-    AuditLine, Base, Blob, ChartHash, ChartRow, Commit, Filter, Inbound, InstanceKey, InstanceRow, Marks,
-    OpenEffect, Page, Record, Report, SavedSnapshot, Store, StoreError,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Filter, HighestNumbers, Inbound, InstanceKey, InstancePage,
+    InstanceRow, OpenEffect, Record, SavedSnapshot, SnapshotBase, Store, StoreError, StoreReport,
 };
 
-use crate::client::{ClientError, Restate};
-use crate::layout::{Row, instance_key};
+use crate::client::{Restate, RestateError};
+use crate::layout::{StoredRow, instance_key};
 use blobs::Blobs;
 use feed::Feed;
 use journal::Journals;
-use state::State;
+use state::RestateState;
 
 /// The format of the state of instances (`layout`).
 const FORMAT: u32 = 1;
 
 /// A store that reads from a Restate server.
 pub struct RestateStore {
-    state: State,
-    memory: Mutex<Memory>,
+    state: RestateState,
+    memory: Mutex<StoreCache>,
 }
 
 /// Cached data. Only immutable parts are trusted; the rest are hints for lookups.
 #[derive(Default)]
-struct Memory {
+struct StoreCache {
     ids: HashMap<InstanceKey, Arc<str>>,
     charts: HashMap<ChartHash, ChartRow>,
     journals: Journals,
@@ -49,24 +49,24 @@ struct Memory {
 
 impl RestateStore {
     /// Starts a thread for requests to the admin API, without connecting.
-    pub fn new(restate: &Restate) -> Result<RestateStore, ClientError> {
-        Ok(RestateStore { state: State::new(restate)?, memory: Mutex::default() })
+    pub fn new(restate: &Restate) -> Result<RestateStore, RestateError> {
+        Ok(RestateStore { state: RestateState::new(restate)?, memory: Mutex::default() })
     }
 
     /// Everything in it is a hint or immutable, so a poisoned lock is harmless.
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, StoreCache> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns all instances, newest first.
-    fn rows(&self) -> Result<Vec<Row>, StoreError> {
+    fn rows(&self) -> Result<Vec<StoredRow>, StoreError> {
         let mut rows = self.state.rows()?;
         rows.sort_by_key(|row| std::cmp::Reverse((row.new.created_ms, row.key)));
         self.memory().know(&rows);
         Ok(rows)
     }
 
-    fn row(&self, id: &str) -> Result<Option<Row>, StoreError> {
+    fn row(&self, id: &str) -> Result<Option<StoredRow>, StoreError> {
         let row = self.state.row(id)?;
         self.memory().know(row.as_slice());
         Ok(row)
@@ -99,19 +99,19 @@ impl RestateStore {
     }
 
     /// Returns the last stored snapshot up to a step, and the records after it.
-    fn past(&self, id: &Arc<str>, at: u64) -> Result<Option<Base>, StoreError> {
+    fn past(&self, id: &Arc<str>, at: u64) -> Result<Option<SnapshotBase>, StoreError> {
         let Some(mark) = self.state.marks(id)?.into_iter().rfind(|mark| mark.step <= at) else {
             return Ok(None);
         };
         let Some(snapshot) = self.state.snapshot(id, mark.step)? else { return Ok(None) };
         self.memory().blobs.mentioned(&[&snapshot.body], id);
         let records = journal::between(self.journal(id, mark.record)?, mark.step, at);
-        Ok(Some(Base { snapshot, records }))
+        Ok(Some(SnapshotBase { snapshot, records }))
     }
 }
 
-impl Memory {
-    fn know(&mut self, rows: &[Row]) {
+impl StoreCache {
+    fn know(&mut self, rows: &[StoredRow]) {
         for row in rows {
             self.ids.entry(row.key).or_insert_with(|| Arc::clone(&row.new.id));
         }
@@ -156,16 +156,16 @@ impl Store for RestateStore {
         self.find(&id)
     }
 
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+    fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
         Ok(order::page(self.rows()?, filter))
     }
 
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
-        let is_child = |row: &Row| row.new.parent.as_ref().is_some_and(|parent| &*parent.id == id);
+        let is_child = |row: &StoredRow| row.new.parent.as_ref().is_some_and(|parent| &*parent.id == id);
         Ok(self.rows()?.into_iter().rev().filter(is_child).map(InstanceRow::from).collect())
     }
 
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         let Some(id) = self.id_of(key)? else { return Ok(None) };
         let Some(live) = self.state.live(&id)? else { return Ok(None) };
         match at {
@@ -173,7 +173,7 @@ impl Store for RestateStore {
             Some(_) | None => {
                 self.memory().blobs.mentioned(&[&live.snapshot], &id);
                 let snapshot = SavedSnapshot { step: live.row.step, body: live.snapshot };
-                Ok(Some(Base { snapshot, records: Vec::new() }))
+                Ok(Some(SnapshotBase { snapshot, records: Vec::new() }))
             }
         }
     }
@@ -252,20 +252,20 @@ impl Store for RestateStore {
     }
 
     /// Keys are hashes of ids, so there are no counters to continue.
-    fn marks(&self) -> Result<Marks, StoreError> {
-        Ok(Marks::default())
+    fn marks(&self) -> Result<HighestNumbers, StoreError> {
+        Ok(HighestNumbers::default())
     }
 
-    fn report(&self) -> Result<Report, StoreError> {
+    fn report(&self) -> Result<StoreReport, StoreError> {
         let sizes = self.state.sizes()?;
-        Ok(Report {
+        Ok(StoreReport {
             place: self.state.place(),
             format: FORMAT,
             bytes: sizes.bytes,
             instances: sizes.instances,
             records: sizes.records,
             problems: self.state.problems()?,
-            ..Report::default()
+            ..StoreReport::default()
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Orders that Restate does not provide: records over all instances, and pages of instances by age.
 
-use rawko_store::{Filter, InstanceRow, Page, Record};
+use rawko_store::{Filter, InstancePage, InstanceRow, Record};
 
-use crate::layout::Row;
+use crate::layout::StoredRow;
 
 /// Bits for the number of records of one instance within one millisecond that keep their order.
 const NUMBER_BITS: u32 = 12;
@@ -20,21 +20,21 @@ pub(super) fn placed(record: Record) -> Record {
 }
 
 /// Returns one page of sorted rows.
-pub(super) fn page(rows: Vec<Row>, filter: &Filter) -> Page {
+pub(super) fn page(rows: Vec<StoredRow>, filter: &Filter) -> InstancePage {
     // The end of the last page, even if that instance no longer matches.
     let ended = filter.before.and_then(|before| rows.iter().position(|row| row.key == before));
     let from = ended.map_or(0, |at| at + 1);
     let matching = rows.into_iter().enumerate().filter(|(_, row)| matches(row, filter));
-    let matching: Vec<(usize, Row)> = matching.collect();
+    let matching: Vec<(usize, StoredRow)> = matching.collect();
     let total = matching.len() as u64;
     let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
     let mut rest = matching.into_iter().skip_while(|(at, _)| *at < from).map(|(_, row)| row);
     let rows: Vec<InstanceRow> = rest.by_ref().take(limit).map(InstanceRow::from).collect();
     let next = rest.next().and_then(|_| rows.last()).map(|row| row.key);
-    Page { rows, next, total }
+    InstancePage { rows, next, total }
 }
 
-fn matches(row: &Row, filter: &Filter) -> bool {
+fn matches(row: &StoredRow, filter: &Filter) -> bool {
     (filter.statuses.is_empty() || filter.statuses.contains(&row.head.status))
         && (filter.waits.is_empty() || filter.waits.contains(&row.head.wait))
         && (filter.outcomes.is_empty()

@@ -4,10 +4,12 @@ use rawko_store::{AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, Save
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::asking::Asking;
+use super::asking::StoreThread;
 use crate::client::admin::quoted;
-use crate::client::{Admin, ClientError, Restate};
-use crate::layout::{CHART, ChartText, INSTANCE, Live, Row, SnapshotMark, WORK, from_hex, hex, key};
+use crate::client::{Admin, Restate, RestateError};
+use crate::layout::{
+    CHART, ChartSource, INSTANCE, LiveState, SnapshotMark, StoredRow, WORK, from_hex, hex, key,
+};
 
 /// Maximum number of records per query.
 const RECORDS_PER_QUERY: u64 = 2_000;
@@ -17,9 +19,9 @@ const PROBLEMS_MAX: usize = 20;
 /// The character after `/`, as an upper bound of keys with a prefix.
 const AFTER_SLASH: char = '0';
 
-pub(super) struct State {
+pub(super) struct RestateState {
     admin: Admin,
-    asking: Asking,
+    asking: StoreThread,
 }
 
 /// Row and byte counts.
@@ -32,59 +34,59 @@ pub(super) struct Sizes {
 
 /// One key of an object.
 #[derive(Debug, Deserialize)]
-struct Entry {
+struct StateEntry {
     service_key: String,
     key: String,
     value: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Size {
+struct StateSize {
     kind: String,
     count: u64,
     bytes: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct Stuck {
+struct StuckObject {
     target: String,
     status: String,
     why: Option<String>,
 }
 
-impl State {
+impl RestateState {
     /// Uses its own connections: those of a client belong to the runtime that it is used in.
-    pub(super) fn new(restate: &Restate) -> Result<State, ClientError> {
+    pub(super) fn new(restate: &Restate) -> Result<RestateState, RestateError> {
         let admin = Admin::new(&restate.admin().address())?;
-        let asking = Asking::new().map_err(|error| ClientError::Unreachable {
+        let asking = StoreThread::new().map_err(|error| RestateError::Unreachable {
             place: admin.place(),
             why: error.to_string(),
             help: "a thread cannot be started",
         })?;
-        Ok(State { admin, asking })
+        Ok(RestateState { admin, asking })
     }
 
     pub(super) fn place(&self) -> String {
         format!("Restate at {}", self.admin.place())
     }
 
-    pub(super) fn rows(&self) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn rows(&self) -> Result<Vec<StoredRow>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::ROW), "")?;
-        entries.iter().map(Entry::read).collect()
+        entries.iter().map(StateEntry::read).collect()
     }
 
-    pub(super) fn row(&self, id: &str) -> Result<Option<Row>, StoreError> {
+    pub(super) fn row(&self, id: &str) -> Result<Option<StoredRow>, StoreError> {
         self.one(INSTANCE, id, key::ROW)
     }
 
-    pub(super) fn live(&self, id: &str) -> Result<Option<Live>, StoreError> {
+    pub(super) fn live(&self, id: &str) -> Result<Option<LiveState>, StoreError> {
         self.one(INSTANCE, id, key::LIVE)
     }
 
     /// Returns the open effects of all instances.
     pub(super) fn open_effects(&self) -> Result<Vec<OpenEffect>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::LIVE), "")?;
-        let live: Result<Vec<Live>, _> = entries.iter().map(Entry::read).collect();
+        let live: Result<Vec<LiveState>, _> = entries.iter().map(StateEntry::read).collect();
         Ok(live?.into_iter().flat_map(|live| live.open).collect())
     }
 
@@ -125,37 +127,37 @@ impl State {
     pub(super) fn blobs(&self, id: &str, names: &[[u8; 16]]) -> Result<Vec<Blob>, StoreError> {
         let keys: Vec<String> = names.iter().map(|name| format!("'{}'", key::blob(name))).collect();
         let entries = self.entries(INSTANCE, Some(id), &format!("key in ({})", keys.join(", ")), "")?;
-        entries.iter().map(Entry::blob).collect()
+        entries.iter().map(StateEntry::blob).collect()
     }
 
     /// Searches all instances for a blob, which is slow.
     pub(super) fn blob_anywhere(&self, name: &[u8; 16]) -> Result<Vec<Blob>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::blob(name)), "limit 1")?;
-        entries.iter().map(Entry::blob).collect()
+        entries.iter().map(StateEntry::blob).collect()
     }
 
     pub(super) fn audit_of(&self, id: &str) -> Result<Vec<AuditLine>, StoreError> {
         let entries = self.entries(INSTANCE, Some(id), &below("audit"), "order by key")?;
-        entries.iter().map(Entry::read).collect()
+        entries.iter().map(StateEntry::read).collect()
     }
 
     /// Returns the audit of all instances, by time.
     pub(super) fn audit(&self) -> Result<Vec<AuditLine>, StoreError> {
         let entries = self.entries(INSTANCE, None, &below("audit"), "order by service_key, key")?;
-        let lines: Result<Vec<AuditLine>, _> = entries.iter().map(Entry::read).collect();
+        let lines: Result<Vec<AuditLine>, _> = entries.iter().map(StateEntry::read).collect();
         let mut lines = lines?;
         lines.sort_by_key(|line| line.at_ms);
         Ok(lines)
     }
 
     pub(super) fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError> {
-        let text: Option<ChartText> = self.one(CHART, &hex(hash), key::TEXT)?;
+        let text: Option<ChartSource> = self.one(CHART, &hex(hash), key::TEXT)?;
         Ok(text.map(|text| chart_row(*hash, text)))
     }
 
     pub(super) fn charts(&self) -> Result<Vec<ChartRow>, StoreError> {
         let entries = self.entries(CHART, None, &format!("key = '{}'", key::TEXT), "")?;
-        let named = |entry: &Entry| {
+        let named = |entry: &StateEntry| {
             let hash = from_hex(&entry.service_key)
                 .ok_or_else(|| StoreError::Damaged(format!("`{}` is not a chart hash", entry.service_key)))?;
             Ok(chart_row(hash, entry.read()?))
@@ -171,7 +173,7 @@ impl State {
             key::ROW
         );
         let mut sizes = Sizes::default();
-        for Size { kind, count, bytes } in self.query::<Size>(sql)? {
+        for StateSize { kind, count, bytes } in self.query::<StateSize>(sql)? {
             sizes.bytes += bytes.unwrap_or(0);
             match kind.as_str() {
                 "row" => sizes.instances = count,
@@ -190,10 +192,10 @@ impl State {
              and target_service_name in ('{INSTANCE}', '{CHART}', '{WORK}') \
              order by target limit {PROBLEMS_MAX}"
         );
-        let stuck = self.query::<Stuck>(sql)?;
+        let stuck = self.query::<StuckObject>(sql)?;
         Ok(stuck
             .into_iter()
-            .map(|Stuck { target, status, why }| {
+            .map(|StuckObject { target, status, why }| {
                 format!("{target} is {status}: {}", why.unwrap_or_else(|| "no reason given".to_owned()))
             })
             .collect())
@@ -201,7 +203,7 @@ impl State {
 
     fn one<T: DeserializeOwned>(&self, service: &str, id: &str, key: &str) -> Result<Option<T>, StoreError> {
         let entries = self.entries(service, Some(id), &format!("key = '{}'", quoted(key)), "")?;
-        entries.first().map(Entry::read).transpose()
+        entries.first().map(StateEntry::read).transpose()
     }
 
     /// Returns the entries of one object, or of all.
@@ -211,7 +213,7 @@ impl State {
         id: Option<&str>,
         which: &str,
         how: &str,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<StateEntry>, StoreError> {
         let object = id.map(|id| format!("and service_key = '{}' ", quoted(id))).unwrap_or_default();
         self.query(format!(
             "select service_key, key, value_utf8 as value from state \
@@ -225,7 +227,7 @@ impl State {
     }
 }
 
-impl Entry {
+impl StateEntry {
     fn read<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
         let text = self.value.as_deref().unwrap_or_default();
         serde_json::from_str(text).map_err(|error| {
@@ -245,7 +247,7 @@ fn below(word: &str) -> String {
     format!("key > '{word}/' and key < '{word}{AFTER_SLASH}'")
 }
 
-fn chart_row(hash: ChartHash, text: ChartText) -> ChartRow {
-    let ChartText { id, version, name, text, added_ms } = text;
+fn chart_row(hash: ChartHash, text: ChartSource) -> ChartRow {
+    let ChartSource { id, version, name, text, added_ms } = text;
     ChartRow { hash, id, version, name, text, added_ms }
 }

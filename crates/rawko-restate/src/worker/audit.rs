@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use rawko_host::{AuditHost, Noting};
+use rawko_host::{AuditFuture, AuditHost};
 use rawko_store::AuditLine;
 
 use super::state::WorkerState;
-use crate::client::Target;
+use crate::client::HandlerTarget;
 use crate::layout::{INSTANCE, handler};
 
 pub(super) struct Tower {
@@ -28,9 +28,9 @@ impl AuditHost for Tower {
         self.state.project.gate.approved(name, self.state.now_ms())
     }
 
-    fn note(&self, line: AuditLine) -> Noting {
+    fn note(&self, line: AuditLine) -> AuditFuture {
         let (state, target) =
-            (Arc::clone(&self.state), Target::object(INSTANCE, &self.instance, handler::NOTE));
+            (Arc::clone(&self.state), HandlerTarget::object(INSTANCE, &self.instance, handler::NOTE));
         Box::pin(async move {
             let kept = state.ingress.call::<_, ()>(&target, &vec![line]).await;
             kept.map_err(|error| format!("the audit cannot be written: {error}"))

@@ -8,7 +8,7 @@ use rawko_host::HostError;
 use rawko_store::{Blob, StoreError, content};
 
 use super::state::passing;
-use crate::client::{Ingress, Target};
+use crate::client::{HandlerTarget, Ingress};
 use crate::layout::{BlobText, BlobsAsk, INSTANCE, from_hex, handler, hex};
 
 /// Maximum size of a worker's cache.
@@ -18,15 +18,15 @@ const NAMES_MAX: usize = 256;
 
 pub(super) type Name = [u8; 16];
 /// Referenced blobs, including nested ones.
-pub(super) type Gathered = HashMap<Name, Arc<[u8]>>;
+pub(super) type BlobsByName = HashMap<Name, Arc<[u8]>>;
 
 pub(super) struct Blobs {
     ingress: Ingress,
-    memory: Mutex<Memory>,
+    memory: Mutex<BlobCache>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct BlobCache {
     bodies: HashMap<Name, Arc<[u8]>>,
     /// Oldest first.
     order: VecDeque<Name>,
@@ -38,7 +38,7 @@ impl Blobs {
         Self { ingress, memory: Mutex::default() }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, BlobCache> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,8 +47,8 @@ impl Blobs {
     }
 
     /// Returns all blobs that a packed text of an instance refers to, at any depth.
-    pub(super) async fn gather(&self, instance: &str, text: &str) -> Result<Gathered, HostError> {
-        let mut gathered = Gathered::new();
+    pub(super) async fn gather(&self, instance: &str, text: &str) -> Result<BlobsByName, HostError> {
+        let mut gathered = BlobsByName::new();
         let mut wanted = names_in(text.as_bytes());
         while !wanted.is_empty() {
             wanted.retain(|name| !gathered.contains_key(name));
@@ -63,7 +63,11 @@ impl Blobs {
     }
 
     /// Returns the unpacked text.
-    pub(super) async fn unpack(&self, instance: &str, text: &str) -> Result<(String, Gathered), HostError> {
+    pub(super) async fn unpack(
+        &self,
+        instance: &str,
+        text: &str,
+    ) -> Result<(String, BlobsByName), HostError> {
         let gathered = self.gather(instance, text).await?;
         let plain = content::unpack(text, &mut |name| {
             Ok(gathered.get(name).map(|body| Blob { hash: *name, body: body.to_vec() }))
@@ -107,7 +111,7 @@ impl Blobs {
 
     async fn fetch(&self, instance: &str, names: &[Name]) -> Result<Vec<(Name, Arc<[u8]>)>, HostError> {
         let ask = BlobsAsk { names: names.iter().map(|name| hex(name)).collect() };
-        let target = Target::object(INSTANCE, instance, handler::BLOBS);
+        let target = HandlerTarget::object(INSTANCE, instance, handler::BLOBS);
         let texts: Vec<BlobText> = self.ingress.look(&target, &ask).await.map_err(passing)?;
         let mut found = Vec::with_capacity(texts.len());
         for BlobText { name, body } in texts {
@@ -121,7 +125,7 @@ impl Blobs {
     }
 }
 
-impl Memory {
+impl BlobCache {
     fn remember(&mut self, name: Name, body: Arc<[u8]>) {
         let size = body.len();
         if self.bodies.insert(name, body).is_some() {
@@ -179,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_oldest_blobs_are_forgotten_first() {
-        let mut memory = Memory::default();
+        let mut memory = BlobCache::default();
         let half: Arc<[u8]> = vec![0; BYTES_MAX / 2].into();
         for number in 0..3_u8 {
             memory.remember([number; 16], Arc::clone(&half));

@@ -15,36 +15,36 @@ const KEPT_FOR: Duration = Duration::from_secs(600);
 const LOST_MAX: usize = 10_000;
 
 /// The result of a call; `None` if it was no longer awaited.
-pub(super) type Ended = Option<EffectResult>;
+pub(super) type EndedResult = Option<EffectResult>;
 
 #[derive(Default)]
-pub(super) struct Calls {
-    table: Mutex<Table>,
+pub(super) struct WorkerCalls {
+    table: Mutex<CallTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    running: HashMap<String, watch::Receiver<Option<Over>>>,
+struct CallTable {
+    running: HashMap<String, watch::Receiver<Option<ClaimableResult>>>,
     /// Calls that were made and whose results were dropped, oldest first.
     lost: VecDeque<String>,
 }
 
 /// A completed call and its time: a call may run for hours before its result can be claimed.
-struct Over {
-    ended: Ended,
+struct ClaimableResult {
+    ended: EndedResult,
     at: Instant,
 }
 
 /// A handle to wait for a call of this worker.
-pub(super) struct Call(watch::Receiver<Option<Over>>);
+pub(super) struct CallHandle(watch::Receiver<Option<ClaimableResult>>);
 
-impl Calls {
-    fn table(&self) -> MutexGuard<'_, Table> {
+impl WorkerCalls {
+    fn table(&self) -> MutexGuard<'_, CallTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, invocation: &str) -> Option<Call> {
-        self.table().running.get(invocation).cloned().map(Call)
+    pub(super) fn find(&self, invocation: &str) -> Option<CallHandle> {
+        self.table().running.get(invocation).cloned().map(CallHandle)
     }
 
     /// Returns true if the call was made here and its result was dropped.
@@ -53,17 +53,21 @@ impl Calls {
     }
 
     /// Starts a call in the background.
-    pub(super) fn begin(&self, invocation: &str, call: impl Future<Output = Ended> + Send + 'static) -> Call {
+    pub(super) fn begin(
+        &self,
+        invocation: &str,
+        call: impl Future<Output = EndedResult> + Send + 'static,
+    ) -> CallHandle {
         let (tell, over) = watch::channel(None);
         tokio::spawn(async move {
             let ended = call.await;
             // The receiver may be gone: the result is kept for a while.
-            tell.send_replace(Some(Over { ended, at: Instant::now() }));
+            tell.send_replace(Some(ClaimableResult { ended, at: Instant::now() }));
         });
         let mut table = self.table();
         table.sweep(Instant::now());
         table.running.insert(invocation.to_owned(), over.clone());
-        Call(over)
+        CallHandle(over)
     }
 
     /// Removes a call whose result is in the journal.
@@ -72,10 +76,10 @@ impl Calls {
     }
 }
 
-impl Table {
+impl CallTable {
     /// Drops unclaimed results.
     fn sweep(&mut self, now: Instant) {
-        let is_left = |call: &watch::Receiver<Option<Over>>| {
+        let is_left = |call: &watch::Receiver<Option<ClaimableResult>>| {
             call.borrow().as_ref().is_some_and(|over| now.saturating_duration_since(over.at) > KEPT_FOR)
         };
         let left = self.running.extract_if(|_, call| is_left(call));
@@ -85,9 +89,9 @@ impl Table {
     }
 }
 
-impl Call {
+impl CallHandle {
     /// Returns `Err` if the task of the call is gone.
-    pub(super) async fn ended(mut self) -> Result<Ended, watch::error::RecvError> {
+    pub(super) async fn ended(mut self) -> Result<EndedResult, watch::error::RecvError> {
         let over = self.0.wait_for(Option::is_some).await?;
         Ok(over.as_ref().and_then(|over| over.ended.clone()))
     }
@@ -99,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_comes_again_finds_the_call_that_runs() {
-        let calls = Calls::default();
+        let calls = WorkerCalls::default();
         let (answer, waiting) = tokio::sync::oneshot::channel::<()>();
         let first = calls.begin("inv_1", async move {
             let _ = waiting.await;
@@ -115,7 +119,7 @@ mod tests {
     }
     #[tokio::test]
     async fn a_result_is_kept_from_when_the_call_ended() {
-        let calls = Calls::default();
+        let calls = WorkerCalls::default();
         let (answer, waiting) = tokio::sync::oneshot::channel::<()>();
         let call = calls.begin("inv_1", async move {
             let _ = waiting.await;
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_oldest_of_the_lost_are_forgotten_first() {
-        let mut table = Table::default();
+        let mut table = CallTable::default();
         table.lost.extend((0..=LOST_MAX).map(|number| format!("inv_{number}")));
         table.sweep(Instant::now());
         assert_eq!((table.lost.len(), table.lost.front().map(String::as_str)), (LOST_MAX, Some("inv_1")));

@@ -7,27 +7,27 @@ use rawko_host::{Edition, HostError};
 use rawko_store::ChartHash;
 
 use super::state::passing;
-use crate::client::{Ingress, Target};
-use crate::layout::{CHART, ChartText, handler, hex};
+use crate::client::{HandlerTarget, Ingress};
+use crate::layout::{CHART, ChartSource, handler, hex};
 
-pub(super) struct Charts {
+pub(super) struct WorkerCharts {
     ingress: Ingress,
-    known: Mutex<Known>,
+    known: Mutex<KnownChart>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownChart {
     editions: HashMap<ChartHash, Edition>,
     /// Charts that are known to be stored in Restate.
     kept: HashSet<ChartHash>,
 }
 
-impl Charts {
+impl WorkerCharts {
     pub(super) fn new(ingress: Ingress) -> Self {
         Self { ingress, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownChart> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -37,8 +37,8 @@ impl Charts {
             return Ok(edition.clone());
         }
         let name = hex(hash);
-        let target = Target::object(CHART, &name, handler::GET);
-        let text: Option<ChartText> = self.ingress.look(&target, &()).await.map_err(passing)?;
+        let target = HandlerTarget::object(CHART, &name, handler::GET);
+        let text: Option<ChartSource> = self.ingress.look(&target, &()).await.map_err(passing)?;
         let text = text.ok_or(HostError::NoChart(name))?;
         let edition = read(hash, &text)?;
         let mut known = self.known();
@@ -57,7 +57,7 @@ impl Charts {
 }
 
 /// Reads the chart of a text and verifies its hash.
-pub(super) fn read(hash: &ChartHash, text: &ChartText) -> Result<Edition, HostError> {
+pub(super) fn read(hash: &ChartHash, text: &ChartSource) -> Result<Edition, HostError> {
     let edition = Edition::read(&text.name, &text.text)?;
     let own = edition.chart.hash();
     if own != *hash {

@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
-use rawko_host::{Edition, HostError, Library, Project};
-use rawko_instance::{AgentResolver, Environment, Gate, Limits, Request, ServiceError};
+use rawko_host::{Edition, HostError, HostProject, Library};
+use rawko_instance::{AgentResolver, Gate, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::layout::instance_key;
 
 pub(super) struct WorkerEnvironment<'a> {
-    project: &'a Project,
+    project: &'a HostProject,
     /// Charts that the client supplied.
     with: Library,
     delivered: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct WorkerEnvironment<'a> {
 
 impl<'a> WorkerEnvironment<'a> {
     /// `delivered` is the step that handled the current delivery, if it is a duplicate.
-    pub(super) fn new(project: &'a Project, with: &[Edition], delivered: Option<u64>) -> Self {
+    pub(super) fn new(project: &'a HostProject, with: &[Edition], delivered: Option<u64>) -> Self {
         let library = Library::default();
         with.iter().for_each(|edition| library.offer(edition.clone()));
         Self {
@@ -74,7 +74,7 @@ impl WorkerEnvironment<'_> {
     }
 }
 
-impl Environment for WorkerEnvironment<'_> {
+impl MachineEnvironment for WorkerEnvironment<'_> {
     fn world(&self) -> &World {
         &self.project.world
     }
@@ -83,7 +83,7 @@ impl Environment for WorkerEnvironment<'_> {
         &self.project.gate
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> InstanceLimits {
         self.project.limits
     }
 
@@ -103,7 +103,7 @@ impl Environment for WorkerEnvironment<'_> {
         self.project.basis(name, kind, input)
     }
 
-    fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
+    fn may_repeat(&self, effect: &OpenEffect, request: &ServiceRequest) -> bool {
         self.project.may_repeat(effect, request)
     }
 

@@ -6,18 +6,18 @@ use std::sync::{Arc, mpsc};
 
 use rawko_core::{Event, Value};
 use rawko_host::PersonAnswer;
-use rawko_instance::{EffectPlace, Input, Message, is_work, undelivered};
+use rawko_instance::{EffectPlace, Input, StoredMessage, is_work, undelivered};
 use rawko_store::{AuditLine, OpenEffect};
 use restate_sdk::prelude::*;
 
-use super::doing::send;
-use super::outcome::{CommitResult, Outcome, ResultAsk, TimerAsk};
+use super::apply_outcome::send;
+use super::commit_plan::is_taken;
+use super::outcome::{CommitResult, HandlerOutcome, ResultAsk, TimerAsk};
 use super::state::WorkerState;
 use super::take::InstanceInput;
-use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, Live, MigrateAsk, PersonAsk,
-    Post, Refusal, Reply, StartAsk, from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, LiveState, MigrateAsk, PersonAsk,
+    PostedEvent, RestateRefusal, RestateReply, StartAsk, from_hex, handler, key,
 };
 
 /// Size after which a response with blobs ends.
@@ -38,9 +38,9 @@ pub(super) struct InstanceObject {
 impl InstanceObject {
     /// Begins an instance of a stored chart.
     #[handler]
-    async fn start(&self, ctx: ObjectContext<'_>, ask: Json<StartAsk>) -> HandlerResult<Json<Reply>> {
+    async fn start(&self, ctx: ObjectContext<'_>, ask: Json<StartAsk>) -> HandlerResult<Json<RestateReply>> {
         if live(&ctx).await?.is_some() {
-            return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
+            return Ok(Json(Err(RestateRefusal::Exists(ctx.key().to_owned()))));
         }
         let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
         self.decide(&ctx, "start", async move { state.start(&id, ask).await }).await
@@ -48,9 +48,9 @@ impl InstanceObject {
 
     /// Begins an instance that continues from a step of another one.
     #[handler]
-    async fn fork(&self, ctx: ObjectContext<'_>, ask: Json<ForkAsk>) -> HandlerResult<Json<Reply>> {
+    async fn fork(&self, ctx: ObjectContext<'_>, ask: Json<ForkAsk>) -> HandlerResult<Json<RestateReply>> {
         if live(&ctx).await?.is_some() {
-            return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
+            return Ok(Json(Err(RestateRefusal::Exists(ctx.key().to_owned()))));
         }
         let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
         self.decide(&ctx, "fork", async move { state.fork(&id, ask).await }).await
@@ -58,47 +58,67 @@ impl InstanceObject {
 
     /// Delivers an event from outside.
     #[handler]
-    async fn deliver(&self, ctx: ObjectContext<'_>, ask: Json<DeliverAsk>) -> HandlerResult<Json<Reply>> {
+    async fn deliver(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<DeliverAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         let DeliverAsk { event, key } = ask.into_inner();
         self.asked(&ctx, Input::Event { event, key }).await
     }
 
     /// Cancels the instance.
     #[handler]
-    async fn cancel(&self, ctx: ObjectContext<'_>, ask: Json<CancelAsk>) -> HandlerResult<Json<Reply>> {
+    async fn cancel(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<CancelAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         let CancelAsk { reason } = ask.into_inner();
         self.asked(&ctx, Input::Cancel { reason }).await
     }
 
     /// Retries a failed invocation.
     #[handler]
-    async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
+    async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<RestateReply>> {
         self.asked(&ctx, Input::Retry).await
     }
 
     /// Retries one failed item of an `each`.
     #[handler]
-    async fn retry_item(&self, ctx: ObjectContext<'_>, ask: Json<ItemAsk>) -> HandlerResult<Json<Reply>> {
+    async fn retry_item(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<ItemAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         self.asked(&ctx, Input::RetryItem { item: ask.into_inner().item }).await
     }
 
     /// Pauses the instance and its descendants.
     #[handler]
-    async fn pause(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<Reply>> {
+    async fn pause(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<RestateReply>> {
         self.asked(&ctx, Input::Pause { by: ask.into_inner().by }).await
     }
 
     /// Resumes the instance and its descendants.
     #[handler]
-    async fn resume(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<Reply>> {
+    async fn resume(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<PersonAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         self.asked(&ctx, Input::Resume { by: ask.into_inner().by }).await
     }
 
     /// Continues the instance on another chart.
     #[handler]
-    async fn migrate(&self, ctx: ObjectContext<'_>, ask: Json<MigrateAsk>) -> HandlerResult<Json<Reply>> {
+    async fn migrate(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<MigrateAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         let Some(live) = live(&ctx).await? else {
-            return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
+            return Ok(Json(Err(RestateRefusal::NoInstance(ctx.key().to_owned()))));
         };
         let (state, ask) = (Arc::clone(&self.state), ask.into_inner());
         self.decide(&ctx, "migrate", async move { state.migrate(live, ask).await }).await
@@ -106,7 +126,11 @@ impl InstanceObject {
 
     /// Answers a pending request.
     #[handler]
-    async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
+    async fn answer(
+        &self,
+        ctx: ObjectContext<'_>,
+        ask: Json<AnswerAsk>,
+    ) -> HandlerResult<Json<RestateReply>> {
         let AnswerAsk { invoke, approved, by, claimed, asked_ms, comment, data } = ask.into_inner();
         let answer = PersonAnswer { approved, by, claimed, asked_ms, comment, data };
         self.asked(&ctx, Input::Answer { invoke, answer, key: None }).await
@@ -114,18 +138,18 @@ impl InstanceObject {
 
     /// Delivers an event from another instance, or from itself.
     #[handler(ingress_private)]
-    async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
-        let Post { event, child, spent, from, to_itself, key } = post.into_inner();
+    async fn letter(&self, ctx: ObjectContext<'_>, post: Json<PostedEvent>) -> HandlerResult<()> {
+        let PostedEvent { event, child, spent, from, to_itself, key } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
             if let (Some(from), Event::Named(event)) = (from, event) {
-                send(&ctx, &from, handler::LETTER, Post::of(undelivered(&event.name, ctx.key())));
+                send(&ctx, &from, handler::LETTER, PostedEvent::of(undelivered(&event.name, ctx.key())));
             }
             return Ok(());
         };
         if to_itself {
             live.row.to_itself = live.row.to_itself.saturating_sub(1);
         }
-        let input = Input::Message { seq: 0, message: Message { event, key, child, spent } };
+        let input = Input::Message { seq: 0, message: StoredMessage { event, key, child, spent } };
         let delivered = delivered(&ctx, &input).await?;
         let happening = InstanceInput { delivered, is_touched: to_itself, ..InstanceInput::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)
@@ -140,7 +164,8 @@ impl InstanceObject {
         }
         if let Some(parent) = &first.live.row.new.parent {
             let id = Arc::clone(&first.live.row.new.id);
-            let post = Post { child: Some(id), ..Post::of(is_taken(ctx.key(), parent.invocation)) };
+            let post =
+                PostedEvent { child: Some(id), ..PostedEvent::of(is_taken(ctx.key(), parent.invocation)) };
             send(&ctx, &parent.id, handler::LETTER, post);
         }
         Ok(())
@@ -200,8 +225,8 @@ impl InstanceObject {
 
     /// Returns the current state.
     #[handler]
-    async fn look(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Live>>> {
-        Ok(Json(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner)))
+    async fn look(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<LiveState>>> {
+        Ok(Json(ctx.get::<Json<LiveState>>(key::LIVE).await?.map(Json::into_inner)))
     }
 
     /// Returns those of the named blobs that exist; only some of them if they are large.
@@ -234,7 +259,7 @@ impl InstanceObject {
         place: Json<EffectPlace>,
     ) -> HandlerResult<Json<bool>> {
         let EffectPlace { step, index } = place.into_inner();
-        let live = ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner);
+        let live = ctx.get::<Json<LiveState>>(key::LIVE).await?.map(Json::into_inner);
         let open = live.map(|live| live.open).unwrap_or_default();
         // A pause stops the call.
         let is_awaited = |it: &OpenEffect| is_work(it.kind) && !it.parked;
@@ -245,16 +270,20 @@ impl InstanceObject {
 
 impl InstanceObject {
     /// Handles an input whose sender waits for the reply.
-    async fn asked(&self, ctx: &ObjectContext<'_>, input: Input) -> HandlerResult<Json<Reply>> {
+    async fn asked(&self, ctx: &ObjectContext<'_>, input: Input) -> HandlerResult<Json<RestateReply>> {
         let Some(live) = live(ctx).await? else {
-            return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
+            return Ok(Json(Err(RestateRefusal::NoInstance(ctx.key().to_owned()))));
         };
         let delivered = delivered(ctx, &input).await?;
         let happening = InstanceInput { delivered, is_asked: true, ..InstanceInput::new(live, input) };
         self.happen(ctx, happening).await
     }
 
-    async fn happen(&self, ctx: &ObjectContext<'_>, happening: InstanceInput) -> HandlerResult<Json<Reply>> {
+    async fn happen(
+        &self,
+        ctx: &ObjectContext<'_>,
+        happening: InstanceInput,
+    ) -> HandlerResult<Json<RestateReply>> {
         let state = Arc::clone(&self.state);
         self.decide(ctx, "take", async move { state.take(happening).await }).await
     }
@@ -264,8 +293,8 @@ impl InstanceObject {
         &self,
         ctx: &ObjectContext<'_>,
         name: &'static str,
-        deciding: impl Future<Output = HandlerResult<Outcome>> + Send + 'static,
-    ) -> HandlerResult<Json<Reply>> {
+        deciding: impl Future<Output = HandlerResult<HandlerOutcome>> + Send + 'static,
+    ) -> HandlerResult<Json<RestateReply>> {
         let (tell, told) = mpsc::channel();
         let run = ctx.run(move || async move {
             let mut outcome = deciding.await?;
@@ -290,6 +319,6 @@ async fn delivered(ctx: &ObjectContext<'_>, input: &Input) -> HandlerResult<Opti
     }
 }
 
-async fn live(ctx: &ObjectContext<'_>) -> HandlerResult<Option<Live>> {
-    Ok(ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner))
+async fn live(ctx: &ObjectContext<'_>) -> HandlerResult<Option<LiveState>> {
+    Ok(ctx.get::<Json<LiveState>>(key::LIVE).await?.map(Json::into_inner))
 }

@@ -6,13 +6,13 @@ use rawko_host::{HostError, Migrator, way_back};
 use rawko_instance::{Input, MigrationMove, MigrationRequest};
 use restate_sdk::errors::HandlerResult;
 
-use super::outcome::Outcome;
+use super::outcome::HandlerOutcome;
 use super::state::WorkerState;
 use super::take::{InstanceInput, settle};
-use crate::layout::{Live, MigrateAsk, from_hex};
+use crate::layout::{LiveState, MigrateAsk, from_hex};
 
 impl WorkerState {
-    pub(super) async fn migrate(&self, live: Live, ask: MigrateAsk) -> HandlerResult<Outcome> {
+    pub(super) async fn migrate(&self, live: LiveState, ask: MigrateAsk) -> HandlerResult<HandlerOutcome> {
         match self.migration(&live, ask).await {
             Ok(request) => {
                 let input = Input::Migrate(Box::new(request));
@@ -22,7 +22,7 @@ impl WorkerState {
         }
     }
 
-    async fn migration(&self, live: &Live, ask: MigrateAsk) -> Result<MigrationRequest, HostError> {
+    async fn migration(&self, live: &LiveState, ask: MigrateAsk) -> Result<MigrationRequest, HostError> {
         let MigrateAsk { chart, map, by } = ask;
         let new = &live.row.new;
         let refused = |reason| HostError::MigrationRefused { id: new.id.to_string(), reasons: vec![reason] };

@@ -1,12 +1,13 @@
 //! `Worker`: a process that takes steps and runs effects for Restate. It holds no state: any worker can serve any
 //! instance, and its caches hold only immutable data.
 
+mod apply_outcome;
 mod audit;
 mod blobs;
 mod calls;
 mod chart;
 mod charts;
-mod doing;
+mod commit_plan;
 mod environment;
 mod instance;
 mod migrate;
@@ -18,20 +19,19 @@ mod state;
 mod stream;
 mod take;
 mod work;
-mod written;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use rawko_core::World;
-use rawko_host::{AgentResolver, Edition, Gate, Observer, Progress, Project, Services};
-use rawko_instance::Limits;
+use rawko_host::{AgentResolver, CallProgress, Edition, Gate, HostProject, Observer, Services};
+use rawko_instance::InstanceLimits;
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::http_server::HttpServer;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
-use crate::client::{ClientError, Restate};
+use crate::client::{Restate, RestateError};
 use crate::store::RestateStore;
 use chart::ChartObject;
 use instance::InstanceObject;
@@ -46,7 +46,7 @@ use work::WorkService;
 pub enum WorkerError {
     /// The store of the worker could not be created.
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Client(#[from] RestateError),
     /// Requests could not be restricted to a signing key.
     #[error("`{key}` is not a public key of a Restate server: {why}")]
     IdentityKey {
@@ -60,7 +60,7 @@ pub enum WorkerError {
 /// The parts of a worker. Defaults: no services, and a gate that denies every call.
 #[derive(Default)]
 pub struct WorkerBuilder {
-    project: Project,
+    project: HostProject,
     identity_key: Option<String>,
     observer: Option<Arc<dyn Observer>>,
 }
@@ -116,7 +116,7 @@ impl WorkerBuilder {
 
     /// Sets the limits that no chart may exceed.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: InstanceLimits) -> Self {
         self.project.limits = limits;
         self
     }
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     /// Returns the progress events of calls in this process. Those of other workers are not available.
-    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+    pub fn progress(&self) -> broadcast::Receiver<CallProgress> {
         self.state.watchers.subscribe()
     }
 

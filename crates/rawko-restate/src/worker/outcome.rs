@@ -1,34 +1,34 @@
-//! `Outcome`: the complete result of one call of an instance's handler, as one value in the journal. The worker that
+//! `HandlerOutcome`: the complete result of one call of an instance's handler, as one value in the journal. The worker that
 //! takes over after a crash reads it there and applies the rest, independent of its own charts, settings and version.
 
 use std::io;
 use std::sync::Arc;
 
-use rawko_host::Observation;
+use rawko_host::HostEvent;
 use rawko_instance::{EffectPlace, EffectResult};
-use rawko_store::{AuditLine, Delivery, OpenEffect, Record, SavedSnapshot};
+use rawko_store::{AuditLine, KeyedDelivery, OpenEffect, Record, SavedSnapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{BlobText, ChartText, Live, Post, Refusal, Reply};
+use crate::layout::{BlobText, ChartSource, LiveState, PostedEvent, RestateRefusal, RestateReply};
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Outcome {
-    pub(super) reply: Reply,
+pub(super) struct HandlerOutcome {
+    pub(super) reply: RestateReply,
     /// `None` if nothing changed.
     pub(super) written: Option<Box<CommitResult>>,
     /// Observations, reported by the worker that computed the outcome once it is in the journal; a replay reports none.
     #[serde(skip)]
-    pub(super) seen: Vec<Observation>,
+    pub(super) seen: Vec<HostEvent>,
 }
 
 /// The new state of one instance, and the sends that follow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CommitResult {
-    pub(super) live: Live,
+    pub(super) live: LiveState,
     pub(super) records: Vec<Record>,
     pub(super) snapshot: Option<SavedSnapshot>,
     pub(super) blobs: Vec<BlobText>,
-    pub(super) deliveries: Vec<Delivery>,
+    pub(super) deliveries: Vec<KeyedDelivery>,
     pub(super) audit: Vec<AuditLine>,
     /// Charts that have to be stored before the children begin.
     pub(super) charts: Vec<KeptChart>,
@@ -41,7 +41,7 @@ pub(super) struct CommitResult {
 pub(super) struct KeptChart {
     /// In hex.
     pub(super) hash: String,
-    pub(super) text: ChartText,
+    pub(super) text: ChartSource,
 }
 
 /// A durable send. `Fail`, `StopChild` and `Expire` come from earlier workers, whose journals may still be read.
@@ -53,7 +53,7 @@ pub(super) enum Todo {
     Fail(ResultAsk),
     Post {
         to: Arc<str>,
-        post: Post,
+        post: PostedEvent,
     },
     StopChild {
         id: Arc<str>,
@@ -91,14 +91,14 @@ pub(super) struct TimerAsk {
     pub(super) delay_ms: u64,
 }
 
-impl Outcome {
-    pub(super) fn refused(refusal: impl Into<Refusal>) -> Self {
+impl HandlerOutcome {
+    pub(super) fn refused(refusal: impl Into<RestateRefusal>) -> Self {
         Self { reply: Err(refusal.into()), written: None, seen: Vec::new() }
     }
 
     /// Returns the length as sent: quotes and control characters are longer there than in memory.
     pub(super) fn bytes(&self) -> usize {
-        let mut counted = Counted(0);
+        let mut counted = CountingWriter(0);
         // A value that cannot be serialised fails later, when it is sent.
         let _ = serde_json::to_writer(&mut counted, self);
         counted.0
@@ -107,7 +107,7 @@ impl Outcome {
 
 impl CommitResult {
     /// Creates an outcome that only updates the state.
-    pub(super) fn empty(live: Live) -> Self {
+    pub(super) fn empty(live: LiveState) -> Self {
         Self {
             live,
             records: Vec::new(),
@@ -124,9 +124,9 @@ impl CommitResult {
 }
 
 /// Counts the bytes written to it.
-struct Counted(usize);
+struct CountingWriter(usize);
 
-impl io::Write for Counted {
+impl io::Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::state::WorkerState;
-use crate::client::{Ingress, Target};
+use crate::client::{HandlerTarget, Ingress};
 use crate::layout::stream::{CallOutput, CallRun, STREAM, WATCHED, handler, stream_key};
 
 /// Time between two writes of a stream.
@@ -29,12 +29,12 @@ const THOUGHT_MAX: usize = 400;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Instance and invoke.
-type CallKey = (Arc<str>, Arc<str>);
+type PublishedKey = (Arc<str>, Arc<str>);
 
 pub(super) struct Publisher {
     state: Arc<WorkerState>,
     ingress: Ingress,
-    outputs: Mutex<HashMap<CallKey, Tracked>>,
+    outputs: Mutex<HashMap<PublishedKey, Tracked>>,
 }
 
 struct Tracked {
@@ -56,11 +56,11 @@ impl Publisher {
         tokio::join!(self.collect(heard), self.send());
     }
 
-    fn outputs(&self) -> MutexGuard<'_, HashMap<CallKey, Tracked>> {
+    fn outputs(&self) -> MutexGuard<'_, HashMap<PublishedKey, Tracked>> {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn collect(&self, mut heard: broadcast::Receiver<Progress>) {
+    async fn collect(&self, mut heard: broadcast::Receiver<CallProgress>) {
         loop {
             match heard.recv().await {
                 Ok(told) => note(&mut self.outputs(), &told, &self.state.boot),
@@ -84,7 +84,7 @@ impl Publisher {
             }
             let changed = take(&mut self.outputs(), &watched);
             for (stream, outputs) in changed {
-                let target = Target::object(STREAM, &stream, handler::WRITE);
+                let target = HandlerTarget::object(STREAM, &stream, handler::WRITE);
                 // A write that fails is repeated with the next change; nothing depends on it.
                 let _ = self.ingress.look::<_, ()>(&target, &outputs).await;
             }
@@ -92,14 +92,14 @@ impl Publisher {
     }
 
     async fn watched(&self) -> HashSet<String> {
-        let target = Target::object(STREAM, WATCHED, handler::WATCHED);
+        let target = HandlerTarget::object(STREAM, WATCHED, handler::WATCHED);
         let found = self.ingress.look::<_, Vec<String>>(&target, &self.state.now_ms()).await;
         found.unwrap_or_default().into_iter().collect()
     }
 }
 
 /// Adds a progress event to the output of its call.
-fn note(outputs: &mut HashMap<CallKey, Tracked>, told: &Progress, boot: &str) {
+fn note(outputs: &mut HashMap<PublishedKey, Tracked>, told: &CallProgress, boot: &str) {
     let key = (Arc::clone(&told.instance), Arc::clone(&told.id));
     let (kind, text) = (told.data.get("type").as_str(), told.data.get("text").as_str().unwrap_or_default());
     if kind == Some("message_done") {
@@ -133,7 +133,7 @@ fn note(outputs: &mut HashMap<CallKey, Tracked>, told: &Progress, boot: &str) {
 }
 
 impl Tracked {
-    fn of(told: &Progress, boot: &str) -> Tracked {
+    fn of(told: &CallProgress, boot: &str) -> Tracked {
         let run = CallRun {
             instance: Arc::clone(&told.instance),
             id: Arc::clone(&told.id),
@@ -159,7 +159,7 @@ fn thought(last: &Value, text: &str) -> Value {
 /// Takes what has changed in watched streams, and removes calls that are over. The end of a call whose output was
 /// written is always sent, so that nothing is left behind.
 fn take(
-    outputs: &mut HashMap<CallKey, Tracked>,
+    outputs: &mut HashMap<PublishedKey, Tracked>,
     watched: &HashSet<String>,
 ) -> BTreeMap<String, Vec<CallOutput>> {
     let mut taken: BTreeMap<String, Vec<CallOutput>> = BTreeMap::new();
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
     use crate::layout::stream::KnownOutput;
 
-    fn event(kind: &str, text: &str) -> Progress {
+    fn event(kind: &str, text: &str) -> CallProgress {
         let data = Value::map([("type", Value::str(kind)), ("text", Value::str(text))]);
-        Progress {
+        CallProgress {
             instance: "t.worker.1".into(),
             id: "complete".into(),
             name: "work:complete".into(),

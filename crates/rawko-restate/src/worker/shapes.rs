@@ -10,8 +10,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
-use super::outcome::{Outcome, ResultAsk, WorkAsk};
-use crate::layout::{AnswerAsk, ChartText, DeliverAsk, ForkAsk, Live, Post, Row, SnapshotMark, StartAsk};
+use super::outcome::{HandlerOutcome, ResultAsk, WorkAsk};
+use crate::layout::{
+    AnswerAsk, ChartSource, DeliverAsk, ForkAsk, LiveState, PostedEvent, SnapshotMark, StartAsk, StoredRow,
+};
 
 /// With every field of the first release.
 const FIRST: &str = include_str!("../../tests/shapes/first.json");
@@ -23,17 +25,17 @@ fn again<T: Serialize + DeserializeOwned>(name: &str, shape: Json) -> Json {
 
 fn rewritten(name: &str, shape: Json) -> Json {
     match name {
-        "row" => again::<Row>(name, shape),
-        "live" => again::<Live>(name, shape),
-        "outcome" | "refused" => again::<Outcome>(name, shape),
+        "row" => again::<StoredRow>(name, shape),
+        "live" => again::<LiveState>(name, shape),
+        "outcome" | "refused" => again::<HandlerOutcome>(name, shape),
         "work" => again::<WorkAsk>(name, shape),
         "result" => again::<ResultAsk>(name, shape),
-        "post" => again::<Post>(name, shape),
+        "post" => again::<PostedEvent>(name, shape),
         "start" => again::<StartAsk>(name, shape),
         "fork" => again::<ForkAsk>(name, shape),
         "deliver" => again::<DeliverAsk>(name, shape),
         "answer" => again::<AnswerAsk>(name, shape),
-        "chart" => again::<ChartText>(name, shape),
+        "chart" => again::<ChartSource>(name, shape),
         "mark" => again::<SnapshotMark>(name, shape),
         other => panic!("{other} is no shape"),
     }

@@ -4,27 +4,29 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use rawko_host::{Clock, HostError, Observation, Observer, Progress, Project, Reader, SystemClock};
+use rawko_host::{
+    CallProgress, Clock, HostError, HostEvent, HostProject, Observer, SnapshotReader, SystemClock,
+};
 use rawko_store::StoreError;
 use tokio::sync::broadcast;
 
 use super::blobs::Blobs;
-use super::calls::Calls;
-use super::charts::Charts;
-use crate::client::{ClientError, Ingress};
+use super::calls::WorkerCalls;
+use super::charts::WorkerCharts;
+use crate::client::{Ingress, RestateError};
 use crate::store::RestateStore;
 
 /// Number of events a slow watcher may lag behind before it misses some.
 const BEHIND_MAX: usize = 4_096;
 
 pub(super) struct WorkerState {
-    pub(super) project: Project,
+    pub(super) project: HostProject,
     pub(super) ingress: Ingress,
-    pub(super) reader: Reader,
-    pub(super) charts: Charts,
+    pub(super) reader: SnapshotReader,
+    pub(super) charts: WorkerCharts,
     pub(super) blobs: Blobs,
-    pub(super) calls: Calls,
-    pub(super) watchers: broadcast::Sender<Progress>,
+    pub(super) calls: WorkerCalls,
+    pub(super) watchers: broadcast::Sender<CallProgress>,
     pub(super) observer: Option<Arc<dyn Observer>>,
     /// Unique for each start of a worker.
     pub(super) boot: String,
@@ -32,9 +34,9 @@ pub(super) struct WorkerState {
 
 /// Converts client errors to transient ones: the caller is being invoked by the same server, so a missing object or a
 /// refusal is temporary, as after a registration that not every node has seen, or while a leader moves.
-pub(super) fn passing(error: ClientError) -> HostError {
+pub(super) fn passing(error: RestateError) -> HostError {
     match error {
-        ClientError::Missing(_) | ClientError::Refused { .. } => {
+        RestateError::Missing(_) | RestateError::Refused { .. } => {
             HostError::Store(StoreError::Io(error.to_string()))
         }
         error => error.into(),
@@ -43,7 +45,7 @@ pub(super) fn passing(error: ClientError) -> HostError {
 
 impl WorkerState {
     pub(super) fn new(
-        project: Project,
+        project: HostProject,
         ingress: Ingress,
         store: Arc<RestateStore>,
         observer: Option<Arc<dyn Observer>>,
@@ -51,18 +53,18 @@ impl WorkerState {
         let now_ms = SystemClock.now_ms();
         Self {
             project,
-            charts: Charts::new(ingress.clone()),
+            charts: WorkerCharts::new(ingress.clone()),
             blobs: Blobs::new(ingress.clone()),
             ingress,
-            reader: Reader::new(store),
-            calls: Calls::default(),
+            reader: SnapshotReader::new(store),
+            calls: WorkerCalls::default(),
             watchers: broadcast::Sender::new(BEHIND_MAX),
             observer,
             boot: format!("{now_ms}-{:016x}", RandomState::new().hash_one(now_ms)),
         }
     }
 
-    pub(super) fn tell(&self, observations: impl IntoIterator<Item = Observation>) {
+    pub(super) fn tell(&self, observations: impl IntoIterator<Item = HostEvent>) {
         if let Some(observer) = &self.observer {
             observations.into_iter().for_each(|observation| observer.observe(observation));
         }

@@ -4,18 +4,20 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rawko_core::{Event, NamedEvent, Value};
-use rawko_host::{Edition, HostError, Observation, committed, past_step};
-use rawko_instance::{Input, Instance, InstanceError, NewRoot, Receipt, Saved, Taken, Transaction};
+use rawko_host::{Edition, HostError, HostEvent, committed, past_step};
+use rawko_instance::{
+    Input, InputOutcome, Instance, InstanceError, NewRoot, Receipt, SavedInstance, Transaction,
+};
 use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
 use restate_sdk::errors::HandlerResult;
 
-use super::blobs::Gathered;
+use super::blobs::BlobsByName;
+use super::commit_plan::Planning;
 use super::environment::WorkerEnvironment;
-use super::outcome::{CommitResult, Outcome};
+use super::outcome::{CommitResult, HandlerOutcome};
 use super::state::{WorkerState, passing};
-use super::written::Planning;
-use crate::client::Target;
-use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
+use crate::client::HandlerTarget;
+use crate::layout::{ForkAsk, INSTANCE, LiveState, StartAsk, from_hex, handler, instance_key};
 
 /// Maximum size of one run. Restate rejects messages of 32 MiB and would retry them for ever; a text nested in another
 /// one may double in length.
@@ -26,7 +28,7 @@ const FAILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// One input of an instance.
 #[derive(Clone, Debug)]
 pub(super) struct InstanceInput {
-    pub(super) live: Live,
+    pub(super) live: LiveState,
     pub(super) input: Input,
     /// The step that handled the delivery, if it is a duplicate.
     pub(super) delivered: Option<u64>,
@@ -41,7 +43,7 @@ pub(super) struct InstanceInput {
 }
 
 impl InstanceInput {
-    pub(super) fn new(live: Live, input: Input) -> Self {
+    pub(super) fn new(live: LiveState, input: Input) -> Self {
         let (not_before_ms, audit) = (i64::MIN, Vec::new());
         Self { live, input, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
     }
@@ -49,11 +51,11 @@ impl InstanceInput {
 
 impl WorkerState {
     /// Takes the first step of an instance.
-    pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<Outcome> {
+    pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<HandlerOutcome> {
         settle(self.try_start(id, ask).await)
     }
 
-    async fn try_start(&self, id: &str, ask: StartAsk) -> Result<Outcome, HostError> {
+    async fn try_start(&self, id: &str, ask: StartAsk) -> Result<HandlerOutcome, HostError> {
         let StartAsk { chart, input, budget, with } = ask;
         let hash = from_hex(&chart).ok_or(HostError::NoChart(chart))?;
         let edition = self.charts.edition(&hash).await?;
@@ -69,14 +71,14 @@ impl WorkerState {
     }
 
     /// Begins an instance that continues from a step of another one.
-    pub(super) async fn fork(&self, id: &str, ask: ForkAsk) -> HandlerResult<Outcome> {
+    pub(super) async fn fork(&self, id: &str, ask: ForkAsk) -> HandlerResult<HandlerOutcome> {
         settle(self.try_fork(id, ask).await)
     }
 
-    async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<Outcome, HostError> {
+    async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<HandlerOutcome, HostError> {
         let ForkAsk { from, at, set, budget } = ask;
-        let target = Target::object(INSTANCE, &from, handler::LOOK);
-        let origin: Option<Live> = self.ingress.look(&target, &()).await.map_err(passing)?;
+        let target = HandlerTarget::object(INSTANCE, &from, handler::LOOK);
+        let origin: Option<LiveState> = self.ingress.look(&target, &()).await.map_err(passing)?;
         let with = origin.ok_or_else(|| HostError::NoInstance(from.clone()))?.with;
         let editions = self.brought(&with).await?;
         let reader = self.reader.clone();
@@ -96,10 +98,10 @@ impl WorkerState {
         instance: &Instance,
         tx: Transaction,
         planning: &Planning<'_>,
-    ) -> Result<Outcome, HostError> {
+    ) -> Result<HandlerOutcome, HostError> {
         let (reply, seen) = (Ok(instance.receipt(true)), self.seen(instance, &tx, None, planning.now_ms));
-        let written = planning.written(instance, tx, None, &Gathered::new())?;
-        self.bounded(Outcome { reply, written: Some(Box::new(written)), seen })
+        let written = planning.written(instance, tx, None, &BlobsByName::new())?;
+        self.bounded(HandlerOutcome { reply, written: Some(Box::new(written)), seen })
     }
 
     /// Returns the observations of a transaction; empty without an observer.
@@ -109,7 +111,7 @@ impl WorkerState {
         tx: &Transaction,
         before: Option<&Instance>,
         now_ms: i64,
-    ) -> Vec<Observation> {
+    ) -> Vec<HostEvent> {
         if self.observer.is_none() {
             return Vec::new();
         }
@@ -120,7 +122,7 @@ impl WorkerState {
     }
 
     /// Takes a step of an existing instance.
-    pub(super) async fn take(&self, happening: InstanceInput) -> HandlerResult<Outcome> {
+    pub(super) async fn take(&self, happening: InstanceInput) -> HandlerResult<HandlerOutcome> {
         let (live, is_asked) = (happening.live.clone(), happening.is_asked);
         let event = event_of(&happening.input);
         match self.try_take(happening).await {
@@ -133,7 +135,7 @@ impl WorkerState {
         }
     }
 
-    async fn try_take(&self, happening: InstanceInput) -> Result<Outcome, HostError> {
+    async fn try_take(&self, happening: InstanceInput) -> Result<HandlerOutcome, HostError> {
         let InstanceInput { live, input, delivered, not_before_ms, audit, is_touched, .. } = happening;
         let id = live.row.new.id.to_string();
         let edition = self.charts.edition(&live.row.new.chart).await?;
@@ -156,7 +158,7 @@ impl WorkerState {
                 Some(planning.written(&instance, tx, Some(&live), &gathered)?)
             };
             let reply = answer.map_err(|error| HostError::from(error).into());
-            self.bounded(Outcome { reply, written: written.map(Box::new), seen })
+            self.bounded(HandlerOutcome { reply, written: written.map(Box::new), seen })
         })
     }
 
@@ -171,7 +173,7 @@ impl WorkerState {
     }
 
     /// Rejects outcomes that are too large for Restate, and caches the blobs of the others.
-    fn bounded(&self, outcome: Outcome) -> Result<Outcome, HostError> {
+    fn bounded(&self, outcome: HandlerOutcome) -> Result<HandlerOutcome, HostError> {
         let bytes = outcome.bytes();
         if bytes > BYTES_MAX {
             let most = BYTES_MAX / 1024 / 1024;
@@ -190,10 +192,10 @@ impl WorkerState {
 }
 
 /// Returns transient errors for a retry, and all others as a reply.
-pub(super) fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
+pub(super) fn settle(outcome: Result<HandlerOutcome, HostError>) -> HandlerResult<HandlerOutcome> {
     match outcome {
         Err(error) if error.is_transient() => Err(error.into()),
-        Err(error) => Ok(Outcome::refused(error)),
+        Err(error) => Ok(HandlerOutcome::refused(error)),
         Ok(outcome) => Ok(outcome),
     }
 }
@@ -213,8 +215,8 @@ fn take_whole(
     let mut tx = instance.begin();
     loop {
         match instance.take(input, environment, now_ms, &mut tx) {
-            Taken::Deferred(again) => input = again,
-            Taken::Handled(answer) => {
+            InputOutcome::Deferred(again) => input = again,
+            InputOutcome::Handled(answer) => {
                 instance.finish(&mut tx);
                 return (tx, answer);
             }
@@ -222,10 +224,10 @@ fn take_whole(
     }
 }
 
-fn saved_of(live: &Live, environment: &WorkerEnvironment<'_>) -> Saved {
+fn saved_of(live: &LiveState, environment: &WorkerEnvironment<'_>) -> SavedInstance {
     let row = &live.row;
     environment.enter(&row.new.id);
-    Saved {
+    SavedInstance {
         key: instance_key(&row.new.id),
         parent: row.new.parent.as_ref().map(|parent| environment.enter(&parent.id)),
         new: row.new.clone(),
@@ -273,7 +275,7 @@ fn failed_text(event: &Event) -> String {
 }
 
 /// Returns the unchanged instance, with a record of the event and its error.
-fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64) -> Outcome {
+fn faulted(mut live: LiveState, event: Option<&Event>, error: &HostError, now_ms: i64) -> HandlerOutcome {
     let at_ms = now_ms.max(live.last_ms);
     let text = |value: &Value| serde_json::to_string(value).unwrap_or_default();
     let row = &mut live.row;
@@ -293,9 +295,9 @@ fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64
         }
     }));
     live.last_ms = at_ms;
-    let seen = vec![Observation::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
+    let seen = vec![HostEvent::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
     let written = Some(Box::new(CommitResult { records, ..CommitResult::empty(live) }));
-    Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
+    HandlerOutcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
 }
 
 #[cfg(test)]

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{
-    Category, ContentSource, Contents, HostError, Progress, ReadingBlob, RuntimeGate, ServiceError,
+    CallProgress, Category, ContentReader, ContentSource, HostError, ReadingBlob, RuntimeGate, ServiceError,
     not_called,
 };
-use rawko_instance::{EffectPlace, EffectResult, Request};
+use rawko_instance::{EffectPlace, EffectResult, ServiceRequest};
 use rawko_store::{AuditLine, OpenEffect};
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Tower;
-use super::calls::Ended;
+use super::calls::EndedResult;
 use super::outcome::{ResultAsk, WorkAsk};
 use super::state::{WorkerState, passing};
-use crate::client::Target;
+use crate::client::HandlerTarget;
 use crate::layout::{INSTANCE, handler};
 
 /// Polling interval of a running call for whether it is still awaited.
@@ -35,7 +35,7 @@ pub(super) struct WorkService {
 /// The journaled result of running an effect.
 #[derive(Debug, Serialize, Deserialize)]
 struct EffectRun {
-    ended: Ended,
+    ended: EndedResult,
     audit: Vec<AuditLine>,
 }
 
@@ -106,13 +106,17 @@ impl WorkerState {
     }
 
     /// Returns the unpacked request.
-    async fn request(&self, ask: &WorkAsk) -> Result<Request, HostError> {
+    async fn request(&self, ask: &WorkAsk) -> Result<ServiceRequest, HostError> {
         let (text, _) = self.blobs.unpack(&ask.instance, &ask.effect.body).await?;
         serde_json::from_str(&text).map_err(|_| HostError::Internal(ask.instance.to_string()))
     }
 
     /// Fails unless a call that may have happened is safe to repeat, and still allowed.
-    fn may_repeat(&self, ask: &WorkAsk, request: &Request) -> Result<(), (ServiceError, Vec<AuditLine>)> {
+    fn may_repeat(
+        &self,
+        ask: &WorkAsk,
+        request: &ServiceRequest,
+    ) -> Result<(), (ServiceError, Vec<AuditLine>)> {
         let name = &ask.effect.name;
         if !self.project.may_repeat(&ask.effect, request) {
             let message = format!("the host stopped while `{name}` ran; its outcome is unknown");
@@ -130,7 +134,7 @@ impl WorkerState {
     /// Recorded before the call, since the worker may be gone afterwards. Once for each start of a worker that repeats
     /// it.
     async fn note_repeated(&self, ask: &WorkAsk, invocation: &str) -> Result<(), HostError> {
-        let target = Target::object(INSTANCE, &ask.instance, handler::NOTE);
+        let target = HandlerTarget::object(INSTANCE, &ask.instance, handler::NOTE);
         let key = format!("repeated-{invocation}-{}", self.boot);
         let lines = vec![self.restarted(ask, "repeated")];
         self.ingress.call_as::<_, ()>(&target, &lines, Some(&key)).await.map_err(passing)
@@ -149,17 +153,17 @@ impl WorkerState {
     }
 
     /// Runs until the service returns, or the effect is no longer awaited.
-    async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
+    async fn run(self: Arc<Self>, ask: WorkAsk, request: ServiceRequest) -> EndedResult {
         let WorkAsk { instance, effect, .. } = ask;
         let invoke = match &request {
-            Request::Invoke(invoke) => Some(Arc::clone(&invoke.id)),
-            Request::Call { .. } | Request::Send(_) => None,
+            ServiceRequest::Invoke(invoke) => Some(Arc::clone(&invoke.id)),
+            ServiceRequest::Call { .. } | ServiceRequest::Send(_) => None,
         };
         let tower = Box::new(Tower { state: Arc::clone(&self), instance: Arc::clone(&instance) });
         let runtime_gate =
             RuntimeGate::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
         let contents = InstanceBlobs { state: Arc::clone(&self), instance: Arc::clone(&instance) };
-        let handles = (runtime_gate, Contents::new(Arc::new(contents)));
+        let handles = (runtime_gate, ContentReader::new(Arc::new(contents)));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => {
@@ -187,12 +191,12 @@ impl WorkerState {
         let data = Value::map([("type", Value::str("message_done"))]);
         let (name, step) = (Arc::clone(&effect.name), effect.step);
         // Sending fails only without receivers.
-        let _ = self.watchers.send(Progress { instance, id, name, step, data });
+        let _ = self.watchers.send(CallProgress { instance, id, name, step, data });
     }
 
     /// Returns once the instance no longer awaits this effect.
     async fn unwanted(&self, instance: &str, place: EffectPlace) {
-        let target = Target::object(INSTANCE, instance, handler::OPEN);
+        let target = HandlerTarget::object(INSTANCE, instance, handler::OPEN);
         loop {
             tokio::time::sleep(LOOK).await;
             // An unreachable server does not mean that the effect is unwanted.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{
-    AgentBinding, AgentRequest, AgentResolver, Call, Category, Closure, Edition, Gate, Library, OnRestart,
-    Project, ServiceError, Services, closure,
+    AgentBinding, AgentRequest, AgentResolver, Category, Closure, Edition, Gate, HostProject, Library,
+    OnRestart, ServiceCall, ServiceError, Services, closure,
 };
-use rawko_instance::Limits;
+use rawko_instance::InstanceLimits;
 use rawko_store::ChartRow;
 
 use rawko_restate::{Worker, WorkerBuilder};
@@ -32,15 +32,15 @@ pub(crate) fn library() -> Library {
 }
 
 /// Returns the whole project for the simulation.
-pub(crate) fn whole() -> Project {
-    Project {
+pub(crate) fn whole() -> HostProject {
+    HostProject {
         library: Arc::new(library()),
         services: services(),
         endpoints: endpoints(),
         gate: gate(),
         agents: Some(Arc::new(Office)),
         limits: limits(),
-        ..Project::default()
+        ..HostProject::default()
     }
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn worker() -> WorkerBuilder {
 }
 
 /// Few failed calls, so that the loop of a walk ends soon.
-pub(crate) fn limits() -> Limits {
-    Limits { failed_calls_max: 12, ..Limits::default() }
+pub(crate) fn limits() -> InstanceLimits {
+    InstanceLimits { failed_calls_max: 12, ..InstanceLimits::default() }
 }
 
 pub(crate) fn gate() -> Gate {
@@ -79,7 +79,7 @@ pub(crate) fn services() -> Services {
         .add("book_carrier", closure(|_| async { Ok(Value::map([("tracking", Value::str("t-1"))])) }))
         .add(
             "echo",
-            Closure::new(|call: Call| async move { Ok(call.input) })
+            Closure::new(|call: ServiceCall| async move { Ok(call.input) })
                 .on_restart(OnRestart::Retry)
                 .into_service(),
         )
@@ -117,7 +117,7 @@ pub(crate) fn endpoints() -> Services {
         .add("printer", closure(|call| async move { printed(&call) }))
 }
 
-fn charge(call: &Call) -> Result<Value, ServiceError> {
+fn charge(call: &ServiceCall) -> Result<Value, ServiceError> {
     match call.input.get("amount").as_i64() {
         Some(13) => Err(ServiceError::new(Category::Network, "the line is cut")),
         Some(14) => Err(ServiceError::new(Category::Failed, "no such card")),
@@ -126,7 +126,7 @@ fn charge(call: &Call) -> Result<Value, ServiceError> {
 }
 
 /// Fails until the third attempt.
-fn flaky(call: &Call) -> Result<Value, ServiceError> {
+fn flaky(call: &ServiceCall) -> Result<Value, ServiceError> {
     match call.attempt {
         3 => Ok(Value::Str(Arc::clone(&call.idempotency))),
         _ => Err(ServiceError::new(Category::Timeout, format!("attempt {}", call.attempt))),
@@ -143,11 +143,11 @@ async fn never() -> Result<Value, ServiceError> {
 }
 
 /// Reports the usage that its input requests.
-fn spent(call: &Call) -> Value {
+fn spent(call: &ServiceCall) -> Value {
     Value::map([("usage", Value::map([("tokens", call.input.get("tokens").clone())]))])
 }
 
-fn printed(call: &Call) -> Result<Value, ServiceError> {
+fn printed(call: &ServiceCall) -> Result<Value, ServiceError> {
     match call.input.get("type").as_str() {
         Some("JAM") => Err(ServiceError::new(Category::Failed, "the paper is stuck")),
         _ => Ok(Value::Null),

@@ -2,8 +2,8 @@
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{Edition, Engine, HostError, Library};
-use rawko_restate::client::Target;
-use rawko_restate::layout::{CHART, ChartText, INSTANCE, Refusal, Reply, StartAsk, handler};
+use rawko_restate::client::HandlerTarget;
+use rawko_restate::layout::{CHART, ChartSource, INSTANCE, RestateRefusal, RestateReply, StartAsk, handler};
 
 use crate::project;
 use crate::site::Site;
@@ -12,25 +12,25 @@ use crate::site::Site;
 async fn a_chart_that_cannot_be_used_is_an_answer() {
     let mut site = Site::start().await;
     site.work(project::worker()).await;
-    let start = async |id: &str, chart: &str| -> Reply {
+    let start = async |id: &str, chart: &str| -> RestateReply {
         let ask = StartAsk { chart: chart.into(), input: Value::Null, budget: Value::Null, with: Vec::new() };
-        let target = Target::object(INSTANCE, id, handler::START);
+        let target = HandlerTarget::object(INSTANCE, id, handler::START);
         site.restate.ingress().call(&target, &ask).await.unwrap()
     };
     let unknown = "00112233445566778899aabbccddeeff";
-    assert_eq!(start("a", unknown).await, Err(Refusal::NoChart(unknown.into())));
-    assert_eq!(start("a", "nonsense").await, Err(Refusal::NoChart("nonsense".into())));
+    assert_eq!(start("a", unknown).await, Err(RestateRefusal::NoChart(unknown.into())));
+    assert_eq!(start("a", "nonsense").await, Err(RestateRefusal::NoChart("nonsense".into())));
 
     let text = "statechart: {id: broken}".to_owned();
     let text =
-        ChartText { id: "broken".into(), version: "1".into(), name: "b.yaml".into(), text, added_ms: 0 };
-    let target = Target::object(CHART, unknown, handler::PUT);
+        ChartSource { id: "broken".into(), version: "1".into(), name: "b.yaml".into(), text, added_ms: 0 };
+    let target = HandlerTarget::object(CHART, unknown, handler::PUT);
     site.restate.ingress().call::<_, ()>(&target, &text).await.unwrap();
-    let Err(Refusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
+    let Err(RestateRefusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
     assert!(words.starts_with("invalid chart"), "{words}");
 
     // A text that does not match its hash is refused.
-    let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
+    let another = ChartSource { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
     let refused = site.restate.ingress().call::<_, ()>(&target, &another).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("the text stored for chart {unknown} belongs to chart")), "{refused}");
 

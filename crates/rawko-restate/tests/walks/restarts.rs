@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{
-    Call, Closure, Edition, Engine, Gate, Library, OnRestart, Service, Services, Settled, closure,
+    Closure, Edition, Engine, Gate, Library, OnRestart, Service, ServiceCall, Services, SettleReason, closure,
 };
 use rawko_restate::{RestateEngine, Worker, WorkerBuilder};
 
@@ -49,7 +49,7 @@ statechart:
 fn worker(begun: &Arc<AtomicUsize>, is_first: bool) -> WorkerBuilder {
     let service = |on_restart| {
         let begun = Arc::clone(begun);
-        let call = move |call: Call| {
+        let call = move |call: ServiceCall| {
             let begun = Arc::clone(&begun);
             async move {
                 begun.fetch_add(1, Ordering::SeqCst);
@@ -66,7 +66,7 @@ fn worker(begun: &Arc<AtomicUsize>, is_first: bool) -> WorkerBuilder {
     Worker::builder().services(services).gate(Gate::open())
 }
 
-async fn settled(engine: &RestateEngine, id: &str) -> Settled {
+async fn settled(engine: &RestateEngine, id: &str) -> SettleReason {
     engine.settled(id.to_owned(), Duration::from_secs(10)).await.unwrap()
 }
 
@@ -80,7 +80,7 @@ async fn what_is_safe_is_called_again_and_the_rest_is_reported() {
     engine.start(edition, Value::Null, Some("c".into()), Value::Null).await.unwrap();
     eventually("both calls begin", || async { begun.load(Ordering::SeqCst) == 2 }).await;
     site.work(worker(&begun, false)).await;
-    assert_eq!(settled(&engine, "c").await, Settled::Over(rawko_core::Status::Done));
+    assert_eq!(settled(&engine, "c").await, SettleReason::Over(rawko_core::Status::Done));
     assert_eq!(begun.load(Ordering::SeqCst), 3, "only the safe one is called again");
     let trace = trace::of(&engine, "c").await;
     for expected in [
@@ -114,7 +114,7 @@ statechart:
     assert_eq!(dropped.load(Ordering::SeqCst), 0);
     engine.send("l".into(), NamedEvent::new("LEAVE", Value::Null), None).await.unwrap();
     eventually("the call ends", || async { dropped.load(Ordering::SeqCst) == 1 }).await;
-    assert!(matches!(settled(&engine, "l").await, Settled::Waiting(_)));
+    assert!(matches!(settled(&engine, "l").await, SettleReason::Waiting(_)));
 }
 
 /// Never returns, and counts how often it began and was dropped.

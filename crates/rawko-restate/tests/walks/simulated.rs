@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{
-    Activity, Contents, HostError, PersonAnswer, Progress, Project, Reader, Receipt, RuntimeGate, past_step,
+    Activity, CallProgress, ContentReader, HostError, HostProject, PersonAnswer, Receipt, RuntimeGate,
+    SnapshotReader, past_step,
 };
 use rawko_instance::{Input, InstanceError};
-use rawko_sim::driver::{CallAnswer, CallRequest, Driver, Services, Setup, Turn};
+use rawko_sim::driver::{CallAnswer, CallRequest, DriverTurn, SimDriver, SimServices, SimSetup};
 use rawko_store::{EffectKind, InstanceRow, MemoryStore, OpenEffect, Store};
 use tokio::sync::broadcast;
 
@@ -27,16 +28,16 @@ const TIMERS: Duration = Duration::from_secs(10);
 
 /// The services of the project, as the simulation calls them.
 struct ProjectServices {
-    project: Project,
+    project: HostProject,
     runtime: tokio::runtime::Handle,
-    watchers: broadcast::Sender<Progress>,
+    watchers: broadcast::Sender<CallProgress>,
 }
 
-impl Services for ProjectServices {
+impl SimServices for ProjectServices {
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
         let (effect, instance) = (&request.effect, &request.instance);
         let call = request.request.clone();
-        let contents = Contents::default();
+        let contents = ContentReader::default();
         let answer = match self.project.prepare(
             effect,
             instance,
@@ -67,9 +68,9 @@ impl Services for ProjectServices {
 }
 
 pub(crate) struct Simulated {
-    driver: Driver,
-    reader: Reader,
-    project: Project,
+    driver: SimDriver,
+    reader: SnapshotReader,
+    project: HostProject,
 }
 
 /// Runs a walk in the simulation and returns its trace.
@@ -90,12 +91,12 @@ impl Simulated {
     fn new(runtime: tokio::runtime::Handle) -> Self {
         let project = project::whole();
         let charts = project.library.offered().into_iter().map(|edition| edition.chart).collect();
-        let setup = Setup {
+        let setup = SimSetup {
             charts,
             gate: project.gate.clone(),
             agents: project.agents.clone(),
             limits: project.limits,
-            ..Setup::default()
+            ..SimSetup::default()
         };
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         for edition in project.library.offered() {
@@ -103,8 +104,8 @@ impl Simulated {
         }
         let watchers = broadcast::channel(16).0;
         let services = ProjectServices { project: project.clone(), runtime, watchers };
-        let driver = Driver::new(setup, Arc::clone(&store), Box::new(services)).unwrap();
-        Self { driver, reader: Reader::new(store), project }
+        let driver = SimDriver::new(setup, Arc::clone(&store), Box::new(services)).unwrap();
+        Self { driver, reader: SnapshotReader::new(store), project }
     }
 
     fn start(&mut self, chart: &str, input: &str, budget: &str, id: &str) -> Result<Receipt, HostError> {
@@ -153,7 +154,7 @@ impl Simulated {
 
     /// Takes what waits at this moment.
     fn settle(&mut self) {
-        assert_eq!(self.driver.settle().unwrap(), Turn::Idle);
+        assert_eq!(self.driver.settle().unwrap(), DriverTurn::Idle);
     }
 
     fn perform(&mut self, id: &str, act: Act) -> String {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rawko_host::{Engine, HostError, Reader};
+use rawko_host::{Engine, HostError, SnapshotReader};
 use rawko_store::{Filter, InstanceRow, RecordKind};
 use serde_json::Value as Json;
 
@@ -26,7 +26,7 @@ pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
 }
 
 /// Returns `None` if an instance took a step meanwhile.
-pub(crate) fn all(reader: &Reader, name: &str) -> Option<String> {
+pub(crate) fn all(reader: &SnapshotReader, name: &str) -> Option<String> {
     let rows = reader.store().list(&Filter::default()).unwrap().rows;
     let mut rows: Vec<_> = rows.into_iter().filter(|row| belongs(&row.new.id, name)).collect();
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));
@@ -40,7 +40,7 @@ fn belongs(id: &str, name: &str) -> bool {
     id.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-fn one(reader: &Reader, row: &InstanceRow, out: &mut String) -> Option<()> {
+fn one(reader: &SnapshotReader, row: &InstanceRow, out: &mut String) -> Option<()> {
     let (head, new) = (&row.head, &row.new);
     let _ = writeln!(
         out,

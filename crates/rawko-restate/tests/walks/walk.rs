@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Engine, Fork, PersonAnswer, Receipt, Settled};
+use rawko_host::{Engine, Fork, PersonAnswer, Receipt, SettleReason};
 
 use crate::trace;
 
@@ -104,13 +104,13 @@ async fn settled(engine: &dyn Engine, id: String) -> String {
     }
 }
 
-pub(crate) fn settled_text(settled: Settled) -> String {
+pub(crate) fn settled_text(settled: SettleReason) -> String {
     match settled {
-        Settled::Over(status) => format!("over, {}", status.as_str()),
-        Settled::Failed => "failed".to_owned(),
-        Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
-        Settled::Paused => "paused".to_owned(),
-        Settled::Stuck(error) => format!("stuck: {error}"),
+        SettleReason::Over(status) => format!("over, {}", status.as_str()),
+        SettleReason::Failed => "failed".to_owned(),
+        SettleReason::Waiting(activity) => format!("waits, for a person: {}", activity.person),
+        SettleReason::Paused => "paused".to_owned(),
+        SettleReason::Stuck(error) => format!("stuck: {error}"),
     }
 }
 

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_turns::{AgentId, Event, Loss, is_name};
+use rawko_turns::{AgentId, ChannelEvent, Loss, is_name};
 use tokio::time::{Instant, timeout};
 
 use super::bucket::{Bucket, Flow};
-use super::hub::{Registration, Resume};
+use super::hub::{AgentRegistration, Resume};
 use super::link::{DisconnectReason, cut_off};
 use super::requests;
 use super::transport::{Incoming, Transport};
 use crate::channels::Channels;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
-use crate::tokens::Tokens;
+use crate::tokens::ServerTokens;
 
 /// Time limit for registration on a new connection.
 const REGISTER_WITHIN: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ const MISSED_MAX: u32 = 3;
 #[derive(Clone)]
 pub(crate) struct AgentConnections {
     pub(crate) channels: Channels,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: ServerTokens,
     pub(crate) heartbeat: Duration,
 }
 
@@ -37,7 +37,7 @@ pub(crate) type OnGuess = Arc<dyn Fn() + Send + Sync>;
 
 /// Origin of a connection.
 #[derive(Clone)]
-pub(crate) enum Door {
+pub(crate) enum ConnectionOrigin {
     /// From outside. `trusted`: it has already authenticated, or no token is required.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket comes from outside"))]
     Socket { trusted: bool, on_guess: OnGuess },
@@ -46,12 +46,12 @@ pub(crate) enum Door {
 }
 
 /// Reason why a registration is rejected.
-struct Refused {
+struct RejectedRegistration {
     code: &'static str,
     words: String,
 }
 
-impl Refused {
+impl RejectedRegistration {
     fn new(code: &'static str, words: impl Into<String>) -> Self {
         Self { code, words: words.into() }
     }
@@ -59,7 +59,7 @@ impl Refused {
 
 /// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+enum ConnectionEnd {
     Goodbye,
     Closed,
     Silent,
@@ -69,13 +69,17 @@ enum Ending {
 }
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve<T: Transport>(mut transport: T, connections: AgentConnections, door: Door) {
+pub(crate) async fn serve<T: Transport>(
+    mut transport: T,
+    connections: AgentConnections,
+    door: ConnectionOrigin,
+) {
     let Some((agent, first)) = let_in(&mut transport, &connections, &door).await else { return };
     let presence = connections.channels.hub().presence(&agent);
     let registration = {
         let _steady = presence.lock().await;
         let registration = register(&connections, &agent, &door, &first);
-        tell_channels(&connections, &agent, |agent| Event::AgentStarted {
+        tell_channels(&connections, &agent, |agent| ChannelEvent::AgentStarted {
             agent,
             session: registration.session.clone(),
             resumed: registration.resumed,
@@ -84,8 +88,8 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, connections: AgentConn
         registration
     };
     let generation = registration.generation;
-    let has_pulse = matches!(door, Door::Socket { .. });
-    let mut connection = Connection {
+    let has_pulse = matches!(door, ConnectionOrigin::Socket { .. });
+    let mut connection = AgentConnection {
         transport,
         connections: connections.clone(),
         agent: agent.clone(),
@@ -105,13 +109,13 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, connections: AgentConn
 async fn let_in<T: Transport>(
     transport: &mut T,
     connections: &AgentConnections,
-    door: &Door,
+    door: &ConnectionOrigin,
 ) -> Option<(AgentId, FromAgent)> {
     let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
     let refused = match first {
         Incoming::Text(text) => match may_register(&text, connections, door) {
             Ok(admitted) => return Some(admitted),
-            Err(Refused { code, words }) => ToAgent::fatal(code, words),
+            Err(RejectedRegistration { code, words }) => ToAgent::fatal(code, words),
         },
         Incoming::Closed => return None,
         Incoming::Alive | Incoming::Oversized | Incoming::NotText => {
@@ -125,45 +129,55 @@ async fn let_in<T: Transport>(
 fn may_register(
     text: &str,
     connections: &AgentConnections,
-    door: &Door,
-) -> Result<(AgentId, FromAgent), Refused> {
+    door: &ConnectionOrigin,
+) -> Result<(AgentId, FromAgent), RejectedRegistration> {
     let message: FromAgent = serde_json::from_str(text)
-        .map_err(|error| Refused::new("malformed", format!("invalid message: {error}")))?;
+        .map_err(|error| RejectedRegistration::new("malformed", format!("invalid message: {error}")))?;
     let FromAgent::Register { protocol, agent, token, .. } = &message else {
-        return Err(Refused::new("not_registered", "the first message must be `register`"));
+        return Err(RejectedRegistration::new("not_registered", "the first message must be `register`"));
     };
     if *protocol != PROTOCOL {
         let words =
             format!("unsupported protocol version {protocol}; this server supports version {PROTOCOL}");
-        return Err(Refused::new("unsupported_version", words));
+        return Err(RejectedRegistration::new("unsupported_version", words));
     }
-    if let Door::Socket { trusted: false, on_guess } = door
+    if let ConnectionOrigin::Socket { trusted: false, on_guess } = door
         && !connections.tokens.let_in_agent(token.as_deref())
     {
         if token.as_deref().is_some_and(|token| connections.tokens.find(token).is_none()) {
             on_guess();
         }
-        return Err(Refused::new("unauthorized", "missing or invalid token"));
+        return Err(RejectedRegistration::new("unauthorized", "missing or invalid token"));
     }
     if !is_name(agent) {
-        return Err(Refused::new("invalid_name", "a name must have at most 64 letters, digits, `-` and `_`"));
+        return Err(RejectedRegistration::new(
+            "invalid_name",
+            "a name must have at most 64 letters, digits, `-` and `_`",
+        ));
     }
     let agent = AgentId::from(agent.as_str());
     match door {
-        Door::Own { agent: expected, .. } if *expected != agent => {
-            Err(Refused::new("invalid_name", format!("this process must register as `{expected}`")))
-        }
-        Door::Own { .. } | Door::Socket { .. } => Ok((agent, message)),
+        ConnectionOrigin::Own { agent: expected, .. } if *expected != agent => Err(
+            RejectedRegistration::new("invalid_name", format!("this process must register as `{expected}`")),
+        ),
+        ConnectionOrigin::Own { .. } | ConnectionOrigin::Socket { .. } => Ok((agent, message)),
     }
 }
 
-fn register(connections: &AgentConnections, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
+fn register(
+    connections: &AgentConnections,
+    agent: &AgentId,
+    door: &ConnectionOrigin,
+    first: &FromAgent,
+) -> AgentRegistration {
     let FromAgent::Register { session, observe, .. } = first else {
         return connections.channels.hub().register(agent, Resume::With(None), true);
     };
     let resume = match door {
-        Door::Own { again: true, .. } => Resume::Known,
-        Door::Own { again: false, .. } | Door::Socket { .. } => Resume::With(session.as_deref()),
+        ConnectionOrigin::Own { again: true, .. } => Resume::Known,
+        ConnectionOrigin::Own { again: false, .. } | ConnectionOrigin::Socket { .. } => {
+            Resume::With(session.as_deref())
+        }
     };
     let registration = connections.channels.hub().register(agent, resume, observe.unwrap_or(true));
     let welcome = ToAgent::Registered {
@@ -180,30 +194,39 @@ fn register(connections: &AgentConnections, agent: &AgentId, door: &Door, first:
 }
 
 /// Sends an event to every channel of an agent. A channel that fails to apply it now catches up when it is recovered.
-async fn tell_channels(connections: &AgentConnections, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
+async fn tell_channels(
+    connections: &AgentConnections,
+    agent: &AgentId,
+    event: impl Fn(AgentId) -> ChannelEvent,
+) {
     for channel in connections.channels.hub().channels_of(agent) {
         let _ = connections.channels.apply(&channel, event(agent.clone())).await;
     }
 }
 
 /// Applies the end of a connection to the agent's channels.
-async fn part(connections: &AgentConnections, agent: &AgentId, door: &Door, ending: Ending) {
+async fn part(
+    connections: &AgentConnections,
+    agent: &AgentId,
+    door: &ConnectionOrigin,
+    ending: ConnectionEnd,
+) {
     let event = |agent: AgentId| match ending {
-        Ending::Goodbye => Some(Event::AgentStopped { agent }),
-        Ending::Closed => Some(match door {
-            Door::Socket { .. } => Event::ConnectionLost { agent },
-            Door::Own { .. } => Event::AgentLost { agent, loss: Loss::Exited },
+        ConnectionEnd::Goodbye => Some(ChannelEvent::AgentStopped { agent }),
+        ConnectionEnd::Closed => Some(match door {
+            ConnectionOrigin::Socket { .. } => ChannelEvent::ConnectionLost { agent },
+            ConnectionOrigin::Own { .. } => ChannelEvent::AgentLost { agent, loss: Loss::Exited },
         }),
-        Ending::Silent => Some(Event::AgentLost { agent, loss: Loss::HeartbeatsMissed }),
-        Ending::CutOff => Some(Event::AgentLost { agent, loss: Loss::CutOff }),
-        Ending::Superseded | Ending::ServerCloses => None,
+        ConnectionEnd::Silent => Some(ChannelEvent::AgentLost { agent, loss: Loss::HeartbeatsMissed }),
+        ConnectionEnd::CutOff => Some(ChannelEvent::AgentLost { agent, loss: Loss::CutOff }),
+        ConnectionEnd::Superseded | ConnectionEnd::ServerCloses => None,
     };
     if let Some(event) = event(agent.clone()) {
         tell_channels(connections, agent, |_| event.clone()).await;
     }
 }
 
-struct Connection<T> {
+struct AgentConnection<T> {
     transport: T,
     connections: AgentConnections,
     agent: AgentId,
@@ -211,9 +234,9 @@ struct Connection<T> {
     nonsense: u32,
 }
 
-impl<T: Transport> Connection<T> {
-    async fn talk(&mut self, registration: Registration, has_pulse: bool) -> Ending {
-        let Registration { mut outgoing, .. } = registration;
+impl<T: Transport> AgentConnection<T> {
+    async fn talk(&mut self, registration: AgentRegistration, has_pulse: bool) -> ConnectionEnd {
+        let AgentRegistration { mut outgoing, .. } = registration;
         let mut cut = outgoing.cut.clone();
         let mut alive = Instant::now();
         let mut last = Instant::now();
@@ -226,7 +249,7 @@ impl<T: Transport> Connection<T> {
                     reason = cut_off(&mut cut) => return self.cut(reason).await,
                     sent = timeout(WRITE_WITHIN, self.transport.send(text)) => match sent {
                         Ok(true) => {}
-                        Ok(false) => return Ending::Closed,
+                        Ok(false) => return ConnectionEnd::Closed,
                         Err(_) => return self.cut(DisconnectReason::TooSlow).await,
                     },
                 },
@@ -240,23 +263,23 @@ impl<T: Transport> Connection<T> {
                 _ = beat.tick(), if has_pulse => {
                     if alive.elapsed() > self.connections.heartbeat * MISSED_MAX {
                         self.last_word("heartbeats_missed", "three heartbeats missed").await;
-                        return Ending::Silent;
+                        return ConnectionEnd::Silent;
                     }
                     if !timeout(WRITE_WITHIN, self.transport.ping()).await.unwrap_or(false) {
-                        return Ending::Closed;
+                        return ConnectionEnd::Closed;
                     }
                 }
             }
         }
     }
 
-    async fn cut(&mut self, cut: DisconnectReason) -> Ending {
+    async fn cut(&mut self, cut: DisconnectReason) -> ConnectionEnd {
         let (code, words) = cut.words();
         self.last_word(code, words).await;
         match cut {
-            DisconnectReason::TooSlow => Ending::CutOff,
-            DisconnectReason::Superseded => Ending::Superseded,
-            DisconnectReason::Closing => Ending::ServerCloses,
+            DisconnectReason::TooSlow => ConnectionEnd::CutOff,
+            DisconnectReason::Superseded => ConnectionEnd::Superseded,
+            DisconnectReason::Closing => ConnectionEnd::ServerCloses,
         }
     }
 
@@ -267,11 +290,11 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Handles one message. Returns `Some` when the connection is over.
-    async fn hear(&mut self, incoming: Incoming, since: Duration) -> Option<Ending> {
+    async fn hear(&mut self, incoming: Incoming, since: Duration) -> Option<ConnectionEnd> {
         let text = match incoming {
             Incoming::Text(text) => text,
             Incoming::Alive => return None,
-            Incoming::Closed => return Some(Ending::Closed),
+            Incoming::Closed => return Some(ConnectionEnd::Closed),
             Incoming::NotText => return self.complain("malformed", "messages must be text".to_owned()).await,
             Incoming::Oversized => {
                 let words = format!("the message is larger than {MESSAGE_BYTES_MAX} bytes");
@@ -286,11 +309,11 @@ impl<T: Transport> Connection<T> {
             }
             Flow::Flood => {
                 self.last_word("flooding", "rate limit exceeded repeatedly; closing the connection").await;
-                return Some(Ending::CutOff);
+                return Some(ConnectionEnd::CutOff);
             }
         }
         match serde_json::from_str::<FromAgent>(&text) {
-            Ok(FromAgent::Goodbye {}) => Some(Ending::Goodbye),
+            Ok(FromAgent::Goodbye {}) => Some(ConnectionEnd::Goodbye),
             Ok(message) => {
                 self.nonsense = 0;
                 let answer = requests::answer(&self.connections.channels, &self.agent, message).await;
@@ -303,20 +326,20 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    async fn complain(&mut self, code: &str, words: String) -> Option<Ending> {
+    async fn complain(&mut self, code: &str, words: String) -> Option<ConnectionEnd> {
         self.nonsense += 1;
         if self.nonsense > NONSENSE_MAX {
             self.last_word(code, &words).await;
-            return Some(Ending::CutOff);
+            return Some(ConnectionEnd::CutOff);
         }
         self.answer(ToAgent::error(code, words)).await
     }
 
-    async fn answer(&mut self, answer: ToAgent) -> Option<Ending> {
+    async fn answer(&mut self, answer: ToAgent) -> Option<ConnectionEnd> {
         match timeout(WRITE_WITHIN, self.transport.send(answer.to_text())).await {
             Ok(true) => None,
-            Ok(false) => Some(Ending::Closed),
-            Err(_) => Some(Ending::CutOff),
+            Ok(false) => Some(ConnectionEnd::Closed),
+            Err(_) => Some(ConnectionEnd::CutOff),
         }
     }
 }

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rawko_turns::{AgentId, Channel, State};
+use rawko_turns::{AgentId, Channel, MemberState};
 
-use super::link::{DisconnectReason, Link, Outgoing};
+use super::link::{AgentLink, DisconnectReason, Outgoing};
 use crate::protocol::{ChannelInfo, ToAgent};
 
 #[derive(Clone, Default)]
 pub(crate) struct Hub {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<AgentHubInner>>,
 }
 
 #[derive(Default)]
-struct Inner {
-    links: HashMap<AgentId, Link>,
+struct AgentHubInner {
+    links: HashMap<AgentId, AgentLink>,
     /// Channels of each agent.
     seats: HashMap<AgentId, BTreeMap<String, Membership>>,
     presence: HashMap<AgentId, Arc<tokio::sync::Mutex<()>>>,
@@ -25,12 +25,12 @@ struct Inner {
 
 /// Membership of an agent in a channel.
 struct Membership {
-    state: State,
+    state: MemberState,
     session: Option<String>,
 }
 
 /// A registered connection.
-pub(crate) struct Registration {
+pub(crate) struct AgentRegistration {
     pub(crate) generation: u64,
     pub(crate) session: String,
     pub(crate) resumed: bool,
@@ -48,7 +48,7 @@ pub(crate) enum Resume<'s> {
 }
 
 impl Hub {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, AgentHubInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,7 +59,7 @@ impl Hub {
     }
 
     /// Registers a connection. An existing connection of the same agent is cut: the newer one wins.
-    pub(crate) fn register(&self, agent: &AgentId, resume: Resume<'_>, observe: bool) -> Registration {
+    pub(crate) fn register(&self, agent: &AgentId, resume: Resume<'_>, observe: bool) -> AgentRegistration {
         let mut inner = self.lock();
         inner.generation += 1;
         let generation = inner.generation;
@@ -72,12 +72,12 @@ impl Hub {
             Resume::With(Some(session)) if resumed => session.to_owned(),
             Resume::With(_) | Resume::Known => new_session(),
         };
-        let (link, outgoing) = Link::new(generation, session.clone(), observe);
+        let (link, outgoing) = AgentLink::new(generation, session.clone(), observe);
         if let Some(older) = inner.links.insert(agent.clone(), link) {
             older.cut(DisconnectReason::Superseded);
         }
         let channels = inner.channels(agent);
-        Registration { generation, session, resumed, outgoing, channels }
+        AgentRegistration { generation, session, resumed, outgoing, channels }
     }
 
     /// Removes a connection. Returns true if it was still the agent's current one.
@@ -136,7 +136,7 @@ impl Hub {
     }
 }
 
-impl Inner {
+impl AgentHubInner {
     fn sessions(&self, agent: &AgentId) -> Vec<String> {
         let seats = self.seats.get(agent).into_iter().flat_map(BTreeMap::values);
         let kept = seats.filter_map(|seat| seat.session.clone());

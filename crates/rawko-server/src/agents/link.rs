@@ -1,4 +1,4 @@
-//! `Link`: the sending side of a connection. Bounded in messages and bytes: a client that does not read is cut, without
+//! `AgentLink`: the sending side of a connection. Bounded in messages and bytes: a client that does not read is cut, without
 //! delaying others.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) enum DisconnectReason {
 
 /// Handle for sending to a connection.
 #[derive(Clone)]
-pub(crate) struct Link {
+pub(crate) struct AgentLink {
     pub(crate) generation: u64,
     pub(crate) session: String,
     /// True if the agent reads along without having the turn.
@@ -40,13 +40,16 @@ pub(crate) struct Outgoing {
     pub(crate) cut: watch::Receiver<Option<DisconnectReason>>,
 }
 
-impl Link {
-    pub(crate) fn new(generation: u64, session: String, observe: bool) -> (Link, Outgoing) {
+impl AgentLink {
+    pub(crate) fn new(generation: u64, session: String, observe: bool) -> (AgentLink, Outgoing) {
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let (cut, cutting) = watch::channel(None);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let outgoing = Outgoing { queue: receiver, waiting_bytes: Arc::clone(&waiting_bytes), cut: cutting };
-        (Link { generation, session, observe, queue: sender, waiting_bytes, cut: Arc::new(cut) }, outgoing)
+        (
+            AgentLink { generation, session, observe, queue: sender, waiting_bytes, cut: Arc::new(cut) },
+            outgoing,
+        )
     }
 
     /// Queues a message without waiting. If the queue is full, the connection is cut.

@@ -10,7 +10,7 @@ use rawko_turns::AgentId;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::{AgentConnections, Door, serve};
+use super::connection::{AgentConnections, ConnectionOrigin, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
@@ -23,7 +23,7 @@ pub trait TurnTaker: Send + Sync {
     fn agents(&self) -> Vec<AgentId>;
 
     /// Takes one turn, or continues it after new messages. The future is dropped if the turn ends first.
-    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>>;
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = TurnOutcome> + Send>>;
 }
 
 /// Input of a turn.
@@ -45,7 +45,7 @@ pub struct TakenTurn {
 
 /// Result of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TurnOutcome {
     /// Message that ends the turn. A trailing TURN_COMPLETE has no effect.
     Said(String),
     /// No message.
@@ -68,22 +68,22 @@ pub(crate) fn spawn_taker(
 ) -> JoinHandle<()> {
     let (to_server, from_agent) = mpsc::channel(QUEUE);
     let (to_agent, from_server) = mpsc::channel(QUEUE);
-    let memory = Memory { incoming: from_agent, outgoing: to_agent };
+    let memory = InProcessConnection { incoming: from_agent, outgoing: to_agent };
     let speaker = Speaker { agent: agent.clone(), taker, to_server, turns: BTreeMap::new() };
     tokio::spawn(async move {
-        let connection = tokio::spawn(serve(memory, connections, Door::Own { agent, again }));
+        let connection = tokio::spawn(serve(memory, connections, ConnectionOrigin::Own { agent, again }));
         speaker.speak(from_server).await;
         let _ = connection.await;
     })
 }
 
 /// Connection within the process.
-struct Memory {
+struct InProcessConnection {
     incoming: mpsc::Receiver<String>,
     outgoing: mpsc::Sender<String>,
 }
 
-impl Transport for Memory {
+impl Transport for InProcessConnection {
     async fn recv(&mut self) -> Incoming {
         self.incoming.recv().await.map_or(Incoming::Closed, Incoming::Text)
     }
@@ -103,10 +103,10 @@ struct Speaker {
     taker: Arc<dyn TurnTaker>,
     to_server: mpsc::Sender<String>,
     /// Current turn in each channel.
-    turns: BTreeMap<String, Running>,
+    turns: BTreeMap<String, LocalTurn>,
 }
 
-struct Running {
+struct LocalTurn {
     turn: u64,
     deadline: Option<String>,
     /// Messages that arrived during the turn.
@@ -117,7 +117,7 @@ struct Running {
     sent: Option<(String, Option<String>)>,
 }
 
-impl Drop for Running {
+impl Drop for LocalTurn {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
             task.abort();
@@ -153,13 +153,13 @@ impl Speaker {
         let _ = self.to_server.send(serde_json::to_string(message).unwrap_or_default()).await;
     }
 
-    async fn hear(&mut self, message: ToAgent, done: &Done) {
+    async fn hear(&mut self, message: ToAgent, done: &TurnSender) {
         match message {
             ToAgent::TurnGranted { channel, turn, deadline, messages, .. } => {
                 // Without a deadline the turn is suspended: `resumed` follows.
                 let is_suspended = deadline.is_none();
                 let running =
-                    Running { turn, deadline, injected: messages, asked: 0, task: None, sent: None };
+                    LocalTurn { turn, deadline, injected: messages, asked: 0, task: None, sent: None };
                 self.turns.insert(channel.clone(), running);
                 if !is_suspended {
                     self.ask(&channel, done);
@@ -199,7 +199,7 @@ impl Speaker {
     }
 
     /// Calls the taker with the new messages, unless a call is running.
-    fn ask(&mut self, channel: &str, done: &Done) {
+    fn ask(&mut self, channel: &str, done: &TurnSender) {
         let Some(running) = self.turns.get_mut(channel) else { return };
         if running.task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
@@ -222,7 +222,7 @@ impl Speaker {
     }
 
     /// Sends the taker's result. If messages arrived meanwhile, the turn continues with those.
-    async fn finish(&mut self, channel: String, turn: u64, taken: Taken, done: &Done) {
+    async fn finish(&mut self, channel: String, turn: u64, taken: TurnOutcome, done: &TurnSender) {
         let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) else {
             return;
         };
@@ -230,10 +230,10 @@ impl Speaker {
         let more = !running.injected.is_empty();
         let id = Some(format!("{turn}-{}", running.asked));
         let text = match taken {
-            Taken::Said(text) => rawko_turns::split_complete(&text).0.to_owned(),
-            Taken::Passed => String::new(),
-            Taken::Failed(why) => format!("⚠️ {} could not take its turn: {why}", self.agent),
-            Taken::AwaitsPerson { reason } => {
+            TurnOutcome::Said(text) => rawko_turns::split_complete(&text).0.to_owned(),
+            TurnOutcome::Passed => String::new(),
+            TurnOutcome::Failed(why) => format!("⚠️ {} could not take its turn: {why}", self.agent),
+            TurnOutcome::AwaitsPerson { reason } => {
                 let until = Some(crate::protocol::Until::Person);
                 let (turn, timeout_seconds) = (Some(turn), None);
                 return self
@@ -265,4 +265,4 @@ impl Speaker {
 }
 
 /// Sender of finished turns.
-type Done = mpsc::Sender<(String, u64, Taken)>;
+type TurnSender = mpsc::Sender<(String, u64, TurnOutcome)>;

@@ -13,7 +13,7 @@ mod requests;
 mod socket;
 mod transport;
 
-pub use local::{Taken, TakenTurn, TurnTaker};
+pub use local::{TakenTurn, TurnOutcome, TurnTaker};
 pub use project::ProjectAgents;
 
 pub(crate) use connection::AgentConnections;
@@ -21,6 +21,6 @@ pub(crate) use connection::AgentConnections;
 pub(crate) use connection::OnGuess;
 pub(crate) use hub::Hub;
 pub(crate) use local::spawn_taker;
-pub(crate) use process::{AgentCommand, spawn_process};
+pub(crate) use process::{ProcessCommand, spawn_process};
 #[cfg(feature = "http")]
 pub(crate) use socket::{Gatekeeper, connect};

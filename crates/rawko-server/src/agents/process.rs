@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::{AgentConnections, Door, serve};
+use super::connection::{AgentConnections, ConnectionOrigin, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
@@ -23,7 +23,7 @@ const AHEAD: usize = 16;
 
 /// Command that starts an agent.
 #[derive(Clone, Debug)]
-pub(crate) struct AgentCommand {
+pub(crate) struct ProcessCommand {
     pub(crate) program: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) env: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ pub(crate) struct AgentCommand {
     pub(crate) confinement: Confinement,
 }
 
-impl AgentCommand {
+impl ProcessCommand {
     fn launch(&self, agent: &AgentId) -> Option<Launch> {
         let (program, arguments) = self.program.split_first()?;
         let mut set = self.environment.named(self.pass_env.iter().map(String::as_str));
@@ -55,7 +55,7 @@ impl AgentCommand {
 pub(crate) fn spawn_process(
     connections: AgentConnections,
     agent: AgentId,
-    command: &AgentCommand,
+    command: &ProcessCommand,
     again: bool,
 ) -> std::io::Result<JoinHandle<()>> {
     let launch = command.launch(&agent).ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -68,7 +68,7 @@ pub(crate) fn spawn_process(
     let reader = tokio::spawn(read_lines(stdout, lines));
     let pipe = Pipe { incoming, stdin, processes, _child: child };
     Ok(tokio::spawn(async move {
-        serve(pipe, connections, Door::Own { agent, again }).await;
+        serve(pipe, connections, ConnectionOrigin::Own { agent, again }).await;
         reader.abort();
     }))
 }

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Edition, Host, HostError, Start};
+use rawko_host::{Edition, Host, HostError, StartOptions};
 use rawko_turns::AgentId;
 
-use super::local::{Taken, TakenTurn, TurnTaker};
+use super::local::{TakenTurn, TurnOutcome, TurnTaker};
 use crate::protocol::WireMessage;
 
 const SPEAKER: &str = include_str!("../../charts/speaker.yaml");
@@ -35,22 +35,22 @@ impl TurnTaker for ProjectAgents {
         self.names.iter().map(|name| AgentId::from(name.as_str())).collect()
     }
 
-    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = TurnOutcome> + Send>> {
         let host = self.host.clone();
         Box::pin(async move {
             // Without new messages there is no need to call a model; a notice alone needs no response.
             if turn.messages.iter().all(|message| message.kind == "notice") {
-                return Taken::Passed;
+                return TurnOutcome::Passed;
             }
             match speak(&host, &turn).await {
                 Ok(taken) => taken,
-                Err(error) => Taken::Failed(error.to_string()),
+                Err(error) => TurnOutcome::Failed(error.to_string()),
             }
         })
     }
 }
 
-async fn speak(host: &Host, turn: &TakenTurn) -> Result<Taken, HostError> {
+async fn speak(host: &Host, turn: &TakenTurn) -> Result<TurnOutcome, HostError> {
     let id = format!("{}.speaks.{}", turn.channel, turn.agent.as_str());
     begin(host, &id, turn).await?;
     let number = i64::try_from(turn.turn).unwrap_or(i64::MAX);
@@ -67,7 +67,7 @@ async fn speak(host: &Host, turn: &TakenTurn) -> Result<Taken, HostError> {
 async fn begin(host: &Host, id: &str, turn: &TakenTurn) -> Result<(), HostError> {
     let input =
         Value::map([("agent", Value::str(turn.agent.as_str())), ("channel", Value::str(&turn.channel))]);
-    let start = Start { chart: "speaker".into(), input, id: Some(id.to_owned()) };
+    let start = StartOptions { chart: "speaker".into(), input, id: Some(id.to_owned()) };
     match host.start(start).await {
         Ok(_) | Err(HostError::Exists(_)) => Ok(()),
         Err(error) => Err(error),
@@ -92,13 +92,13 @@ async fn answered(host: &Host, id: &str, turn: i64) -> Result<Value, HostError> 
     }
 }
 
-fn said(answer: &Value) -> Taken {
+fn said(answer: &Value) -> TurnOutcome {
     if let Some(problem) = answer.get("problem").as_str() {
-        return Taken::Failed(problem.to_owned());
+        return TurnOutcome::Failed(problem.to_owned());
     }
     match answer.get("text").as_str().unwrap_or_default().trim() {
-        "" | PASS => Taken::Passed,
-        text => Taken::Said(text.to_owned()),
+        "" | PASS => TurnOutcome::Passed,
+        text => TurnOutcome::Said(text.to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests of registered agents, and their responses.
 
-use rawko_turns::{AgentId, Effect, Event, Refusal, TurnId, WaitUntil};
+use rawko_turns::{AgentId, ChannelEffect, ChannelEvent, ChannelRefusal, TurnId, WaitUntil};
 
 use crate::channels::Channels;
 use crate::error::ChannelError;
@@ -30,18 +30,18 @@ pub(crate) async fn answer(channels: &Channels, agent: &AgentId, message: FromAg
                     format!("the message is larger than {MESSAGE_BYTES_MAX} bytes"),
                 ));
             }
-            (channel, Event::AgentSpoke { agent: who, turn: turn(own), id, text })
+            (channel, ChannelEvent::AgentSpoke { agent: who, turn: turn(own), id, text })
         }
         FromAgent::TurnComplete { channel, turn: own, .. } => {
-            (channel, Event::TurnCompleted { agent: who, turn: turn(own) })
+            (channel, ChannelEvent::TurnCompleted { agent: who, turn: turn(own) })
         }
         FromAgent::Resumed { channel, turn: own, .. } => {
-            (channel, Event::WaitResolved { agent: who, turn: turn(own) })
+            (channel, ChannelEvent::WaitResolved { agent: who, turn: turn(own) })
         }
         FromAgent::Wait { channel, turn: own, reason, until, timeout_seconds, .. } => {
             let until = until.map_or(WaitUntil::Resumed, Into::into);
             let timeout_ms = timeout_seconds.map(milliseconds);
-            (channel, Event::WaitRequested { agent: who, turn: turn(own), reason, until, timeout_ms })
+            (channel, ChannelEvent::WaitRequested { agent: who, turn: turn(own), reason, until, timeout_ms })
         }
     };
     let outcome = channels.apply(&channel, event).await;
@@ -51,14 +51,14 @@ pub(crate) async fn answer(channels: &Channels, agent: &AgentId, message: FromAg
 fn result(
     channel: String,
     id: Option<String>,
-    outcome: Result<Vec<Effect>, ChannelError>,
+    outcome: Result<Vec<ChannelEffect>, ChannelError>,
 ) -> Option<ToAgent> {
     match outcome {
         Ok(effects) => {
             let number = effects.iter().find_map(number_of);
             id.map(|id| ToAgent::Accepted { id, channel, number, duplicate: false })
         }
-        Err(ChannelError::Refused(Refusal::Duplicate { number })) => {
+        Err(ChannelError::Refused(ChannelRefusal::Duplicate { number })) => {
             id.map(|id| ToAgent::Accepted { id, channel, number: Some(number), duplicate: true })
         }
         Err(error) => {
@@ -68,8 +68,8 @@ fn result(
     }
 }
 
-fn number_of(effect: &Effect) -> Option<u64> {
-    if let Effect::Posted(message) = effect { Some(message.number) } else { None }
+fn number_of(effect: &ChannelEffect) -> Option<u64> {
+    if let ChannelEffect::Posted(message) = effect { Some(message.number) } else { None }
 }
 
 async fn history(
@@ -84,7 +84,7 @@ async fn history(
     let found = async {
         let glance = channels.look(&channel).await?;
         if !glance.channel.members.get(agent).is_some_and(|member| member.assigned) {
-            return Err(Refusal::NotAMember { agent: agent.clone() }.into());
+            return Err(ChannelRefusal::NotAMember { agent: agent.clone() }.into());
         }
         Ok((channels.messages(&channel, after, limit).await?, glance.channel.posted))
     };

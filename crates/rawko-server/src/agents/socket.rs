@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 
-use super::connection::{AgentConnections, Door, OnGuess, serve};
+use super::connection::{AgentConnections, ConnectionOrigin, OnGuess, serve};
 use super::transport::{Incoming, Transport};
-use crate::http::{Problem, ProblemCode};
+use crate::http::{ErrorResponse, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// Larger messages are not read: the connection ends without an error message.
@@ -35,13 +35,13 @@ pub(crate) fn connect(
     upgrade: WebSocketUpgrade,
     trusted: bool,
     on_guess: OnGuess,
-) -> Result<Response, Problem> {
-    let full = |_| Problem::new(ProblemCode::Unavailable, "too many connected agents");
+) -> Result<Response, ErrorResponse> {
+    let full = |_| ErrorResponse::new(ProblemCode::Unavailable, "too many connected agents");
     let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
     let connections = gate.connections.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        serve(Socket(socket), connections, Door::Socket { trusted, on_guess }).await;
+        serve(Socket(socket), connections, ConnectionOrigin::Socket { trusted, on_guess }).await;
         drop(place);
     }))
 }

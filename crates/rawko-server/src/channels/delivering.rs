@@ -1,8 +1,8 @@
 //! Converts effects to messages for agents.
 
-use rawko_turns::{AgentId, Channel, Effect, Message, State, SuspendReason};
+use rawko_turns::{AgentId, Channel, ChannelEffect, ChannelMessage, MemberState, SuspendReason};
 
-use super::keeping::ChannelStore;
+use super::channel_store::ChannelStore;
 use super::messages::Messages;
 use crate::agents::Hub;
 use crate::protocol::{ToAgent, WireMessage, moment};
@@ -18,7 +18,7 @@ pub(crate) fn deliver(
     channel: &Channel,
     messages: &Messages,
     keeping: &ChannelStore,
-    effects: &[Effect],
+    effects: &[ChannelEffect],
 ) {
     for (at, effect) in effects.iter().enumerate() {
         deliver_one(hub, channel, messages, keeping, effect, &effects[at..]);
@@ -30,8 +30,8 @@ fn deliver_one(
     channel: &Channel,
     messages: &Messages,
     keeping: &ChannelStore,
-    effect: &Effect,
-    rest: &[Effect],
+    effect: &ChannelEffect,
+    rest: &[ChannelEffect],
 ) {
     let name = || channel.name.clone();
     let range = |agent: &AgentId, after: u64, upto: u64| {
@@ -43,49 +43,49 @@ fn deliver_one(
         (others(found, agent), earlier)
     };
     match effect {
-        Effect::Delivered { number, to } => {
+        ChannelEffect::Delivered { number, to } => {
             // Skips agents that receive the message with their turn.
             let to: Vec<&AgentId> =
                 to.iter().filter(|agent| !comes_with_turn(rest, agent, *number)).collect();
             to_readers(hub, channel, messages, keeping, *number, &to);
         }
-        Effect::Granted { agent, turn, deadline_ms, after, upto, again } => {
+        ChannelEffect::Granted { agent, turn, deadline_ms, after, upto, again } => {
             let (messages, earlier) = range(agent, *after, *upto);
             let deadline = deadline_ms.map(moment);
             let (channel, turn, again) = (name(), turn.0, *again);
             hub.tell(agent, &ToAgent::TurnGranted { channel, turn, deadline, messages, earlier, again });
         }
-        Effect::Suspended { agent, turn, reason } => {
+        ChannelEffect::Suspended { agent, turn, reason } => {
             let why = match reason {
                 SuspendReason::HumanInterrupt => "human_interrupt",
                 SuspendReason::ChannelPaused => "channel_paused",
             };
             hub.tell(agent, &ToAgent::TurnSuspended { channel: name(), turn: turn.0, why: why.to_owned() });
         }
-        Effect::WaitBegan { agent, turn, due_ms } => {
+        ChannelEffect::WaitBegan { agent, turn, due_ms } => {
             hub.tell(agent, &ToAgent::Waiting { channel: name(), turn: turn.0, until: moment(*due_ms) });
         }
-        Effect::Resumed { agent, turn, deadline_ms, after, upto } => {
+        ChannelEffect::Resumed { agent, turn, deadline_ms, after, upto } => {
             let (messages, _) = range(agent, *after, *upto);
             let (channel, turn, deadline) = (name(), turn.0, moment(*deadline_ms));
             hub.tell(agent, &ToAgent::Resumed { channel, turn, deadline, messages });
         }
-        Effect::Ended { agent, turn, reason } => {
+        ChannelEffect::Ended { agent, turn, reason } => {
             let why = reason.as_str().to_owned();
             hub.tell(agent, &ToAgent::TurnEnded { channel: name(), turn: turn.0, why });
         }
-        Effect::Assigned { agent } => {
+        ChannelEffect::Assigned { agent } => {
             let members = channel.order.iter().map(|agent| agent.0.clone()).collect();
             hub.tell(agent, &ToAgent::Assigned { channel: name(), members });
         }
-        Effect::Dismissed { agent, by } => {
+        ChannelEffect::Dismissed { agent, by } => {
             hub.tell(agent, &ToAgent::Removed { channel: name(), by: by.clone() });
         }
-        Effect::Moved(_)
-        | Effect::Posted(_)
-        | Effect::Held { .. }
-        | Effect::Warned { .. }
-        | Effect::RoundEnded { .. } => {}
+        ChannelEffect::Moved(_)
+        | ChannelEffect::Posted(_)
+        | ChannelEffect::Held { .. }
+        | ChannelEffect::Warned { .. }
+        | ChannelEffect::RoundEnded { .. } => {}
     }
 }
 
@@ -100,24 +100,25 @@ fn to_readers(
     let found = messages.range(keeping, &channel.name, number - 1, number, 1).unwrap_or_default();
     let Some(message) = found.first().map(WireMessage::from) else { return };
     for agent in to {
-        let observing = channel.state_of(agent) != State::Active;
+        let observing = channel.state_of(agent) != MemberState::Active;
         let message = message.clone();
         hub.tell(agent, &ToAgent::Message { channel: channel.name.clone(), message, observing });
     }
 }
 
-fn comes_with_turn(rest: &[Effect], agent: &AgentId, number: u64) -> bool {
+fn comes_with_turn(rest: &[ChannelEffect], agent: &AgentId, number: u64) -> bool {
     rest.iter().any(|effect| match effect {
-        Effect::Granted { agent: to, after, upto, .. } | Effect::Resumed { agent: to, after, upto, .. } => {
+        ChannelEffect::Granted { agent: to, after, upto, .. }
+        | ChannelEffect::Resumed { agent: to, after, upto, .. } => {
             to == agent && number > *after && number <= *upto
         }
         _ => false,
     })
 }
 
-fn last_that_fit(messages: &[Message]) -> &[Message] {
+fn last_that_fit(messages: &[ChannelMessage]) -> &[ChannelMessage] {
     let mut bytes = 0;
-    let fits = |message: &&Message| {
+    let fits = |message: &&ChannelMessage| {
         bytes += message.text.len();
         bytes <= WITH_TURN_BYTES_MAX
     };
@@ -126,6 +127,6 @@ fn last_that_fit(messages: &[Message]) -> &[Message] {
 }
 
 /// Returns the messages of others, since an agent knows its own.
-fn others(messages: &[Message], agent: &AgentId) -> Vec<WireMessage> {
+fn others(messages: &[ChannelMessage], agent: &AgentId) -> Vec<WireMessage> {
     messages.iter().filter(|message| !message.author.is(agent)).map(WireMessage::from).collect()
 }

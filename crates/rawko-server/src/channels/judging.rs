@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use rawko_turns::Judgement;
+use rawko_turns::RoundJudgement;
 
 /// A round that has just ended.
 #[derive(Clone, Debug)]
@@ -27,5 +27,5 @@ pub trait RoundJudge: Send + Sync {
     }
 
     /// `None` if there is nothing to judge; then the rounds alone count.
-    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>>;
+    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<RoundJudgement>> + Send>>;
 }

@@ -1,8 +1,8 @@
 //! `Channels`: all channels of a host. A channel is opened and recovered on first use.
 
+mod channel_store;
 mod delivering;
 mod judging;
-mod keeping;
 mod messages;
 mod room;
 
@@ -10,26 +10,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rawko_host::{Clock, Host};
-use rawko_turns::{AgentId, Channel, Effect, Event, Message, OptionLayers, is_name};
+use rawko_turns::{AgentId, Channel, ChannelEffect, ChannelEvent, ChannelMessage, OptionLayers, is_name};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
-use self::keeping::ChannelStore;
+use self::channel_store::ChannelStore;
 use self::room::{Room, RoomHandle};
 use crate::agents::Hub;
 use crate::error::ChannelError;
 
+pub use self::channel_store::{LogEntry, Warning, channel_instance, member_instance};
 pub use self::judging::{EndedRound, RoundJudge};
-pub use self::keeping::{Entry, Warning, channel_instance, member_instance};
 pub use self::room::{ChannelSnapshot, LogSink};
 
 /// The channels of a host. Cheap to clone.
 #[derive(Clone)]
 pub struct Channels {
-    inner: Arc<Inner>,
+    inner: Arc<ChannelsInner>,
 }
 
-struct Inner {
+struct ChannelsInner {
     keeping: ChannelStore,
     hub: Hub,
     clock: Arc<dyn Clock>,
@@ -60,7 +60,8 @@ impl Channels {
         judge: Option<Arc<dyn RoundJudge>>,
     ) -> Result<Self, ChannelError> {
         let keeping = ChannelStore::new(host)?;
-        let inner = Inner { keeping, hub: Hub::default(), clock, log, judge, rooms: Mutex::default() };
+        let inner =
+            ChannelsInner { keeping, hub: Hub::default(), clock, log, judge, rooms: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -95,12 +96,17 @@ impl Channels {
     }
 
     /// Applies an event to a channel. Returns its effects once it is on disk.
-    pub async fn apply(&self, name: &str, event: Event) -> Result<Vec<Effect>, ChannelError> {
+    pub async fn apply(&self, name: &str, event: ChannelEvent) -> Result<Vec<ChannelEffect>, ChannelError> {
         self.room(name).await?.apply(event).await
     }
 
     /// Assigns an agent to a channel, with its current connection if it has one.
-    pub async fn assign(&self, name: &str, agent: &str, by: &str) -> Result<Vec<Effect>, ChannelError> {
+    pub async fn assign(
+        &self,
+        name: &str,
+        agent: &str,
+        by: &str,
+    ) -> Result<Vec<ChannelEffect>, ChannelError> {
         if !is_name(agent) {
             return Err(ChannelError::BadName(agent.to_owned()));
         }
@@ -109,7 +115,7 @@ impl Channels {
         // Prevents the agent from connecting or disconnecting between lookup and assignment.
         let _steady = presence.lock().await;
         let session = self.inner.hub.session(&agent);
-        self.apply(name, Event::Assigned { agent, by: by.to_owned(), session }).await
+        self.apply(name, ChannelEvent::Assigned { agent, by: by.to_owned(), session }).await
     }
 
     /// Returns the current state of the channel.
@@ -123,12 +129,17 @@ impl Channels {
     }
 
     /// Returns the first messages with a number above `after`.
-    pub async fn messages(&self, name: &str, after: u64, limit: usize) -> Result<Vec<Message>, ChannelError> {
+    pub async fn messages(
+        &self,
+        name: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ChannelMessage>, ChannelError> {
         self.room(name).await?.messages(after, limit).await
     }
 
     /// Returns the channel's log, oldest first.
-    pub fn log(&self, name: &str) -> Result<Vec<Entry>, ChannelError> {
+    pub fn log(&self, name: &str) -> Result<Vec<LogEntry>, ChannelError> {
         let mut entries = Vec::new();
         self.inner.keeping.changes(name, |change| {
             entries.extend(change.log);
@@ -143,7 +154,7 @@ impl Channels {
         for agent in
             room.glance().channel.members.iter().filter(|(_, member)| member.assigned).map(|(agent, _)| agent)
         {
-            room.apply(Event::Removed { agent: agent.clone(), by: by.to_owned() }).await?;
+            room.apply(ChannelEvent::Removed { agent: agent.clone(), by: by.to_owned() }).await?;
         }
         self.inner.keeping.close(name).await?;
         self.inner.rooms.lock().await.open.remove(name);
@@ -185,7 +196,7 @@ impl Channels {
             Arc::clone(&inner.log),
             inner.judge.clone(),
         );
-        room.apply(Event::Recovered).await?;
+        room.apply(ChannelEvent::Recovered).await?;
         rooms.open.insert(name.to_owned(), (room.clone(), task));
         Ok(room)
     }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::Clock;
-use rawko_turns::{Channel, Effect, Event, Judgement, Message, Refusal, reduce};
+use rawko_turns::{
+    Channel, ChannelEffect, ChannelEvent, ChannelMessage, ChannelRefusal, RoundJudgement, reduce,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use super::channel_store::{ChannelStore, LogEntry, entries};
 use super::delivering::deliver;
 use super::judging::{EndedRound, RoundJudge};
-use super::keeping::{ChannelStore, Entry, entries};
 use super::messages::Messages;
 use crate::agents::Hub;
 use crate::error::ChannelError;
@@ -30,20 +32,20 @@ pub struct ChannelSnapshot {
     pub version: u64,
 }
 
-pub(crate) enum Ask {
-    Apply { event: Event, reply: oneshot::Sender<Result<Vec<Effect>, ChannelError>> },
-    Messages { after: u64, limit: usize, reply: oneshot::Sender<Result<Vec<Message>, ChannelError>> },
+pub(crate) enum RoomRequest {
+    Apply { event: ChannelEvent, reply: oneshot::Sender<Result<Vec<ChannelEffect>, ChannelError>> },
+    Messages { after: u64, limit: usize, reply: oneshot::Sender<Result<Vec<ChannelMessage>, ChannelError>> },
 }
 
 /// Handle of a room.
 #[derive(Clone)]
 pub(crate) struct RoomHandle {
-    asks: mpsc::Sender<Ask>,
+    asks: mpsc::Sender<RoomRequest>,
     glance: watch::Receiver<Arc<ChannelSnapshot>>,
 }
 
 /// Receives every entry of the log.
-pub type LogSink = Arc<dyn Fn(&Entry) + Send + Sync>;
+pub type LogSink = Arc<dyn Fn(&LogEntry) + Send + Sync>;
 
 pub(crate) struct Room {
     channel: Channel,
@@ -57,22 +59,29 @@ pub(crate) struct Room {
     /// The memory of the last judgement. Rounds are judged one after the other.
     judged: Arc<tokio::sync::Mutex<Option<serde_json::Value>>>,
     /// The room's own mailbox, for judgements; weak, because the room ends with its last handle.
-    own: mpsc::WeakSender<Ask>,
+    own: mpsc::WeakSender<RoomRequest>,
     glance: watch::Sender<Arc<ChannelSnapshot>>,
     /// The channel's instance was paused at the last change.
     is_paused: bool,
 }
 
 impl RoomHandle {
-    pub(crate) async fn apply(&self, event: Event) -> Result<Vec<Effect>, ChannelError> {
+    pub(crate) async fn apply(&self, event: ChannelEvent) -> Result<Vec<ChannelEffect>, ChannelError> {
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Apply { event, reply }).await.map_err(|_| ChannelError::Closing)?;
+        self.asks.send(RoomRequest::Apply { event, reply }).await.map_err(|_| ChannelError::Closing)?;
         answer.await.map_err(|_| ChannelError::Closing)?
     }
 
-    pub(crate) async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, ChannelError> {
+    pub(crate) async fn messages(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<ChannelMessage>, ChannelError> {
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Messages { after, limit, reply }).await.map_err(|_| ChannelError::Closing)?;
+        self.asks
+            .send(RoomRequest::Messages { after, limit, reply })
+            .await
+            .map_err(|_| ChannelError::Closing)?;
         answer.await.map_err(|_| ChannelError::Closing)?
     }
 
@@ -120,7 +129,7 @@ impl Room {
         (RoomHandle { asks, glance: watching }, task)
     }
 
-    async fn run(mut self, mut mailbox: mpsc::Receiver<Ask>) {
+    async fn run(mut self, mut mailbox: mpsc::Receiver<RoomRequest>) {
         if let Some(judge) = self.judge.clone() {
             judge.begin(self.channel.name.clone()).await;
         }
@@ -132,7 +141,7 @@ impl Room {
                     None => return,
                 },
                 () = sleep(due) => {
-                    if self.apply(Event::TimePassed).await.is_err() {
+                    if self.apply(ChannelEvent::TimePassed).await.is_err() {
                         tokio::time::sleep(AGAIN).await;
                     }
                 }
@@ -151,22 +160,22 @@ impl Room {
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 
-    async fn execute(&mut self, ask: Ask) {
+    async fn execute(&mut self, ask: RoomRequest) {
         // The requester may be gone; the change stands.
         match ask {
-            Ask::Apply { event, reply } => drop(reply.send(self.apply(event).await)),
-            Ask::Messages { after, limit, reply } => {
+            RoomRequest::Apply { event, reply } => drop(reply.send(self.apply(event).await)),
+            RoomRequest::Messages { after, limit, reply } => {
                 let upto = self.channel.posted;
                 drop(reply.send(self.messages.range(&self.keeping, &self.channel.name, after, upto, limit)));
             }
         }
     }
 
-    async fn apply(&mut self, event: Event) -> Result<Vec<Effect>, ChannelError> {
+    async fn apply(&mut self, event: ChannelEvent) -> Result<Vec<ChannelEffect>, ChannelError> {
         let (mut next, now_ms) = (self.channel.clone(), self.clock.now_ms());
         self.is_paused = self.keeping.is_paused(&self.channel.name)?;
         if self.is_paused && is_talk(&event) {
-            return Err(Refusal::Paused.into());
+            return Err(ChannelRefusal::Paused.into());
         }
         // Members come and go while the instance is paused, and none gets the turn.
         let is_own_pause = next.paused_ms.is_some();
@@ -189,11 +198,11 @@ impl Room {
     }
 
     /// Applies a change in memory once it is on disk.
-    fn committed(&mut self, next: Channel, effects: &[Effect]) {
+    fn committed(&mut self, next: Channel, effects: &[ChannelEffect]) {
         self.channel = next;
         self.version += 1;
         for effect in effects {
-            if let Effect::Posted(message) = effect {
+            if let ChannelEffect::Posted(message) = effect {
                 self.messages.push(message.clone());
             }
         }
@@ -202,7 +211,7 @@ impl Room {
         deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
         let glance = ChannelSnapshot { channel: self.channel.clone(), version: self.version };
         self.glance.send_replace(Arc::new(glance));
-        if effects.iter().any(|effect| matches!(effect, Effect::RoundEnded { .. })) {
+        if effects.iter().any(|effect| matches!(effect, ChannelEffect::RoundEnded { .. })) {
             self.judge_round();
         }
     }
@@ -223,40 +232,41 @@ impl Room {
             let known = memory.clone().unwrap_or_else(|| round.memory.clone());
             let Some(judgement) = judge.judge(EndedRound { memory: known, ..round }).await else { return };
             *memory = Some(judgement.memory.clone());
-            let judgement = Judgement { counted: Some(counted), ..judgement };
+            let judgement = RoundJudgement { counted: Some(counted), ..judgement };
             // A closed room needs no judgement.
             let Some(room) = own.upgrade() else { return };
             let (reply, _) = oneshot::channel();
-            let _ = room.send(Ask::Apply { event: Event::RoundJudged { judgement }, reply }).await;
+            let _ =
+                room.send(RoomRequest::Apply { event: ChannelEvent::RoundJudged { judgement }, reply }).await;
         });
     }
 }
 
 /// Returns true for what a paused channel does not do: talking, taking turns, and time that passes.
-fn is_talk(event: &Event) -> bool {
+fn is_talk(event: &ChannelEvent) -> bool {
     match event {
-        Event::AgentSpoke { .. }
-        | Event::PersonSpoke { .. }
-        | Event::TurnCompleted { .. }
-        | Event::WaitRequested { .. }
-        | Event::WaitResolved { .. }
-        | Event::Overridden { .. }
-        | Event::Skipped { .. }
-        | Event::NextNamed { .. }
-        | Event::Paused { .. }
-        | Event::Resumed { .. }
-        | Event::RoundJudged { .. }
-        | Event::TimePassed => true,
-        Event::AgentStarted { .. }
-        | Event::AgentStopped { .. }
-        | Event::ConnectionLost { .. }
-        | Event::AgentLost { .. }
-        | Event::Assigned { .. }
-        | Event::Removed { .. }
-        | Event::OrderSet { .. }
-        | Event::PrioritySet { .. }
-        | Event::OptionsSet { .. }
-        | Event::Recovered => false,
+        ChannelEvent::AgentSpoke { .. }
+        | ChannelEvent::PersonSpoke { .. }
+        | ChannelEvent::TurnCompleted { .. }
+        | ChannelEvent::WaitRequested { .. }
+        | ChannelEvent::WaitResolved { .. }
+        | ChannelEvent::Overridden { .. }
+        | ChannelEvent::Skipped { .. }
+        | ChannelEvent::NextNamed { .. }
+        | ChannelEvent::Paused { .. }
+        | ChannelEvent::Resumed { .. }
+        | ChannelEvent::RoundJudged { .. }
+        | ChannelEvent::TimePassed => true,
+        ChannelEvent::AgentStarted { .. }
+        | ChannelEvent::AgentStopped { .. }
+        | ChannelEvent::ConnectionLost { .. }
+        | ChannelEvent::AgentLost { .. }
+        | ChannelEvent::Assigned { .. }
+        | ChannelEvent::Removed { .. }
+        | ChannelEvent::OrderSet { .. }
+        | ChannelEvent::PrioritySet { .. }
+        | ChannelEvent::OptionsSet { .. }
+        | ChannelEvent::Recovered => false,
     }
 }
 

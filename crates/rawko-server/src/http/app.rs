@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rawko_core::World;
-use rawko_host::{Clock, Engine, Reader, RemoteServices, SystemClock};
+use rawko_host::{Clock, Engine, RemoteServices, SnapshotReader, SystemClock};
 use rawko_telemetry::{Logs, Metrics};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::access::Access;
+use super::access::AccessRules;
 use super::charts::Shelf;
-use super::limits::{Answers, Buckets, Patience};
-use super::live::Live;
-use super::problem::{Problem, ProblemCode};
-use super::project::{NoProject, Project};
+use super::limits::{Answers, Buckets, HttpTimeouts};
+use super::live::LiveReader;
+use super::problem::{ErrorResponse, ProblemCode};
+use super::project::{NoProject, ProjectService};
 use super::settings::ServerSettings;
 use super::triggers::ServedTriggers;
 use super::usage::UsageCache;
 use crate::agents::Gatekeeper;
-use crate::serving::Serving;
-use crate::tokens::Tokens;
+use crate::serving::ServingChannels;
+use crate::tokens::ServerTokens;
 
 /// Concurrent event streams.
 const STREAMS_MAX: usize = 10_000;
@@ -42,19 +42,19 @@ pub struct AppOptions {
     /// Version of rawko, for `/v1/health`.
     pub version: &'static str,
     /// `None`: this server has no channels, and no socket for agents.
-    pub channels: Option<Arc<Serving>>,
+    pub channels: Option<Arc<ServingChannels>>,
     /// Interface to the served project.
-    pub project: Arc<dyn Project>,
+    pub project: Arc<dyn ProjectService>,
     /// The queue of services that other programs provide.
     pub services: RemoteServices,
     /// Tokens and their roles.
-    pub tokens: Tokens,
+    pub tokens: ServerTokens,
     /// Section `server` of the settings.
     pub settings: ServerSettings,
     /// Schedules and webhooks that start or send.
     pub triggers: ServedTriggers,
     /// Time limits of connections and streams.
-    pub patience: Patience,
+    pub patience: HttpTimeouts,
     /// Source of `/metrics`, and counter of requests.
     pub metrics: Option<Arc<Metrics>>,
     /// Log for internal errors.
@@ -72,10 +72,10 @@ impl AppOptions {
             channels: None,
             project: Arc::new(NoProject),
             services: RemoteServices::default(),
-            tokens: Tokens::default(),
+            tokens: ServerTokens::default(),
             settings: ServerSettings::default(),
             triggers: ServedTriggers::default(),
-            patience: Patience::default(),
+            patience: HttpTimeouts::default(),
             metrics: None,
             logs: None,
         }
@@ -95,17 +95,17 @@ pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
 /// State shared by all handlers.
 #[derive(Clone)]
 pub struct App {
-    inner: Arc<Inner>,
+    inner: Arc<AppInner>,
 }
 
-struct Inner {
+struct AppInner {
     options: AppOptions,
     address: SocketAddr,
-    access: Access,
+    access: AccessRules,
     gate: Option<Gatekeeper>,
     buckets: Buckets,
     answers: Answers,
-    live: Live,
+    live: LiveReader,
     shelf: Shelf,
     usage: UsageCache,
     streams: Arc<Semaphore>,
@@ -117,14 +117,14 @@ struct Inner {
 impl App {
     /// `address`: the listening address, which determines the trusted host names.
     pub fn new(options: AppOptions, address: SocketAddr) -> App {
-        let access = Access::new(options.tokens.clone(), &options.settings, address);
-        let inner = Inner {
+        let access = AccessRules::new(options.tokens.clone(), &options.settings, address);
+        let inner = AppInner {
             address,
             access,
             gate: options.channels.as_ref().map(|channels| channels.gatekeeper()),
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
-            live: Live::default(),
+            live: LiveReader::default(),
             shelf: Shelf::default(),
             usage: UsageCache::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
@@ -140,7 +140,7 @@ impl App {
         &self.inner.options.engine
     }
 
-    pub(crate) fn reader(&self) -> &Reader {
+    pub(crate) fn reader(&self) -> &SnapshotReader {
         self.engine().reader()
     }
 
@@ -186,7 +186,7 @@ impl App {
         self.inner.options.version
     }
 
-    pub(crate) fn project(&self) -> &Arc<dyn Project> {
+    pub(crate) fn project(&self) -> &Arc<dyn ProjectService> {
         &self.inner.options.project
     }
 
@@ -196,18 +196,20 @@ impl App {
     }
 
     /// Returns the channels, or a problem if this server has none.
-    pub(crate) fn channels(&self) -> Result<&Arc<Serving>, Problem> {
-        let none = || Problem::new(ProblemCode::Unavailable, "channels are not available on this server");
+    pub(crate) fn channels(&self) -> Result<&Arc<ServingChannels>, ErrorResponse> {
+        let none =
+            || ErrorResponse::new(ProblemCode::Unavailable, "channels are not available on this server");
         self.inner.options.channels.as_ref().ok_or_else(none)
     }
 
     /// Returns the acceptor of agent connections.
-    pub(crate) fn gate(&self) -> Result<&Gatekeeper, Problem> {
-        let none = || Problem::new(ProblemCode::Unavailable, "channels are not available on this server");
+    pub(crate) fn gate(&self) -> Result<&Gatekeeper, ErrorResponse> {
+        let none =
+            || ErrorResponse::new(ProblemCode::Unavailable, "channels are not available on this server");
         self.inner.gate.as_ref().ok_or_else(none)
     }
 
-    pub(crate) fn patience(&self) -> Patience {
+    pub(crate) fn patience(&self) -> HttpTimeouts {
         self.inner.options.patience
     }
 
@@ -219,7 +221,7 @@ impl App {
         self.inner.options.logs.as_ref()
     }
 
-    pub(crate) fn access(&self) -> &Access {
+    pub(crate) fn access(&self) -> &AccessRules {
         &self.inner.access
     }
 
@@ -246,13 +248,14 @@ impl App {
     }
 
     /// Returns the reader shared by all event streams.
-    pub(crate) fn live(&self) -> &Live {
+    pub(crate) fn live(&self) -> &LiveReader {
         &self.inner.live
     }
 
     /// Reserves an event stream until the permit is dropped.
-    pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let full = |_| Problem::new(ProblemCode::TooManyStreams, "too many open event streams; retry later");
+    pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, ErrorResponse> {
+        let full =
+            |_| ErrorResponse::new(ProblemCode::TooManyStreams, "too many open event streams; retry later");
         Arc::clone(&self.inner.streams).try_acquire_owned().map_err(full)
     }
 
@@ -270,10 +273,10 @@ impl App {
     pub(crate) async fn read<T, E>(
         &self,
         work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, Problem>
+    ) -> Result<T, ErrorResponse>
     where
         T: Send + 'static,
-        E: Into<Problem> + Send + 'static,
+        E: Into<ErrorResponse> + Send + 'static,
     {
         // Never closed; without a permit the read is merely not limited.
         let _turn = self.inner.reads.acquire().await.ok();
@@ -284,17 +287,17 @@ impl App {
     pub(crate) async fn compute<T, E>(
         &self,
         work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, Problem>
+    ) -> Result<T, ErrorResponse>
     where
         T: Send + 'static,
-        E: Into<Problem> + Send + 'static,
+        E: Into<ErrorResponse> + Send + 'static,
     {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
         match done {
             Ok(outcome) => outcome.map_err(Into::into),
             // A panic: a bug, contained to this request.
-            Err(error) => Err(Problem::internal(error.to_string())),
+            Err(error) => Err(ErrorResponse::internal(error.to_string())),
         }
     }
 }

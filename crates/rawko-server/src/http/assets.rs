@@ -8,12 +8,12 @@ use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::access::is_api;
-use super::problem::{Problem, ProblemCode};
+use super::problem::{ErrorResponse, ProblemCode};
 
 #[derive(RustEmbed)]
 #[folder = "page/"]
 #[allow_missing = true]
-struct Page;
+struct PageAssets;
 
 const INDEX: &str = "index.html";
 
@@ -31,7 +31,7 @@ pub(crate) async fn serve(request: Request) -> Response {
 }
 
 fn nothing() -> Response {
-    Problem::new(ProblemCode::NotFound, "nothing at this path").into_response()
+    ErrorResponse::new(ProblemCode::NotFound, "nothing at this path").into_response()
 }
 
 /// Returns the file of a path.
@@ -43,13 +43,13 @@ fn find(path: &str) -> Option<(String, EmbeddedFile)> {
     };
     let name = if path.is_empty() { INDEX } else { path };
     if name.split('/').all(is_plain)
-        && let Some(file) = Page::get(name)
+        && let Some(file) = PageAssets::get(name)
     {
         return Some((name.to_owned(), file));
     }
     // Percent signs could encode dots.
     let is_place = !path.contains(['.', '%', '\\']);
-    is_place.then(|| Some((INDEX.to_owned(), Page::get(INDEX)?)))?
+    is_place.then(|| Some((INDEX.to_owned(), PageAssets::get(INDEX)?)))?
 }
 
 fn answer(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {

@@ -10,9 +10,9 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::extract::Query;
+use super::extract::QueryString;
 use super::paging::limit_of;
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(audit))
@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Routes {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 struct AuditQuery {
     /// Only lines of this instance.
     instance: Option<String>,
@@ -56,8 +56,8 @@ struct Line {
 #[utoipa::path(get, path = "/v1/audit", tag = "server", params(AuditQuery), responses((status = 200, body = Audit)))]
 async fn audit(
     State(app): State<App>,
-    Query(query): Query<AuditQuery>,
-) -> Result<axum::Json<Audit>, Problem> {
+    QueryString(query): QueryString<AuditQuery>,
+) -> Result<axum::Json<Audit>, ErrorResponse> {
     let limit = limit_of(query.limit)?;
     let lines = app.read(move |app| {
         let lines = app.reader().store().audit(query.instance.as_deref(), limit)?;

@@ -8,7 +8,7 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(doctor))
@@ -47,10 +47,10 @@ pub(crate) struct DoctorReport {
 ///
 /// The checks of `rawko doctor --offline`: no model and no MCP server is asked.
 #[utoipa::path(get, path = "/v1/doctor", tag = "server", responses((status = 200, body = DoctorReport)))]
-async fn doctor(State(app): State<App>) -> Result<axum::Json<DoctorReport>, Problem> {
+async fn doctor(State(app): State<App>) -> Result<axum::Json<DoctorReport>, ErrorResponse> {
     let report = app.compute(|app| {
         let checks = app.project().doctor()?;
-        Ok::<_, Problem>(DoctorReport { checks, settings: app.project().settings() })
+        Ok::<_, ErrorResponse>(DoctorReport { checks, settings: app.project().settings() })
     });
     report.await.map(axum::Json)
 }

@@ -5,7 +5,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::problem::{Problem, ProblemCode};
+use super::problem::{ErrorResponse, ProblemCode};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -26,8 +26,9 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         && !response.headers().contains_key(header::CONTENT_TYPE)
     {
         let allow = response.headers().get(header::ALLOW).cloned();
-        response = Problem::new(ProblemCode::MethodNotAllowed, "method not allowed; see the `Allow` header")
-            .into_response();
+        response =
+            ErrorResponse::new(ProblemCode::MethodNotAllowed, "method not allowed; see the `Allow` header")
+                .into_response();
         response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
     }
     let headers = response.headers_mut();

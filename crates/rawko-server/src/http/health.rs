@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::Caller;
+use super::access::RequestCaller;
 use super::app::App;
 use crate::role::Role;
 
@@ -52,7 +52,7 @@ struct StoreHealth {
 /// Check the health of the server
 #[utoipa::path(get, path = "/v1/health", tag = "server",
     responses((status = 200, body = Health), (status = 503, description = "the store is unavailable", body = Health)))]
-async fn health(State(app): State<App>, caller: Option<Caller>) -> Response {
+async fn health(State(app): State<App>, caller: Option<RequestCaller>) -> Response {
     let looked = app.read(look).await;
     let ok = looked.is_ok();
     let (instances, last_seq) = looked.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `Server`: accepts connections and serves the router on them. A custom loop, because `axum::serve` has no header
+//! `HttpServer`: accepts connections and serves the router on them. A custom loop, because `axum::serve` has no header
 //! timeout, no connection limit, and no bounded shutdown.
 
 use std::io;
@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::app::{App, AppOptions, reachable};
-use super::limits::{Impatient, Patience};
+use super::limits::{HttpTimeouts, Impatient};
 use super::live::Hangup;
 use super::notify::{Notifier, NotifyOptions};
 use super::router;
@@ -33,17 +33,17 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// Address of the client.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub(crate) struct PeerAddress(pub(crate) SocketAddr);
 
 /// Issues one-time links.
 #[derive(Clone)]
-pub struct Inviter {
+pub struct LinkIssuer {
     app: App,
     address: SocketAddr,
     token: String,
 }
 
-impl Inviter {
+impl LinkIssuer {
     /// Returns the address of a link with this code, which must be random.
     pub fn link(&self, code: &str) -> String {
         self.app.access().links.issue(code, &self.token, self.app.now_ms());
@@ -52,20 +52,20 @@ impl Inviter {
 }
 
 /// A listening server. Runs until it is closed.
-pub struct Server {
+pub struct HttpServer {
     address: SocketAddr,
     app: App,
     task: JoinHandle<()>,
 }
 
-impl Server {
+impl HttpServer {
     /// Starts serving on a bound listener.
-    pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<Server> {
+    pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<HttpServer> {
         let address = listener.local_addr()?;
         let app = App::new(options, address);
         app.live().start(&app);
         let task = tokio::spawn(accept(listener, router(app.clone()), app.patience(), app.closing()));
-        Ok(Server { address, app, task })
+        Ok(HttpServer { address, app, task })
     }
 
     /// Returns the bound address, with the actual port.
@@ -74,8 +74,8 @@ impl Server {
     }
 
     /// Issues one-time links that log a browser in as a token.
-    pub fn inviter(&self, token: &str) -> Inviter {
-        Inviter { app: self.app.clone(), address: self.address, token: token.to_owned() }
+    pub fn inviter(&self, token: &str) -> LinkIssuer {
+        LinkIssuer { app: self.app.clone(), address: self.address, token: token.to_owned() }
     }
 
     /// Sends messages about pending requests to the receivers of the settings, until the server closes.
@@ -111,7 +111,7 @@ impl Server {
 async fn accept(
     listener: TcpListener,
     router: Router,
-    patience: Patience,
+    patience: HttpTimeouts,
     mut closing: watch::Receiver<bool>,
 ) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -152,14 +152,14 @@ async fn talk(
     stream: TcpStream,
     peer: SocketAddr,
     router: Router,
-    patience: Patience,
+    patience: HttpTimeouts,
     mut closing: watch::Receiver<bool>,
 ) {
     let hangup = Hangup::default();
     let cut = hangup.clone();
     let router = TowerToHyperService::new(router.into_service::<Incoming>());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(PeerAddress(peer));
         request.extensions_mut().insert(hangup.clone());
         router.call(request)
     });

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::problem::{Problem, ProblemBody, ProblemCode};
+use super::problem::{ErrorResponse, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Label for paths outside the API: the page, and unknown paths.
@@ -31,8 +31,8 @@ pub(crate) fn routes() -> Routes {
 #[utoipa::path(get, path = "/metrics", tag = "server",
     responses((status = 200, content((String = "text/plain"))),
         (status = 404, description = "metrics are disabled", body = ProblemBody, content_type = "application/problem+json")))]
-async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
-    let nothing = || Problem::new(ProblemCode::NotFound, "metrics are disabled on this server");
+async fn metrics(State(app): State<App>) -> Result<Response, ErrorResponse> {
+    let nothing = || ErrorResponse::new(ProblemCode::NotFound, "metrics are disabled on this server");
     let metrics = app.metrics().cloned().ok_or_else(nothing)?;
     let text = app.compute(move |_| Ok::<_, StoreError>(metrics.render())).await?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())

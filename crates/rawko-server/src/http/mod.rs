@@ -40,14 +40,15 @@ use utoipa_axum::router::OpenApiRouter;
 pub(crate) use access::caller_of;
 pub use app::{App, AppOptions};
 pub use doctor::{DoctorCheck, SettingsText};
-pub use limits::Patience;
-pub use listen::{Inviter, Server};
+pub use limits::HttpTimeouts;
+pub use listen::{HttpServer, LinkIssuer};
 pub use metrics::serve_metrics;
 pub use notify::{MessageFormat, NotifyOptions, Receiver};
 pub use openapi::document as openapi_document;
-pub use problem::{Problem, ProblemCode};
+pub use problem::{ErrorResponse, ProblemCode};
 pub use project::{
-    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, Project, Working,
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, ProjectService,
+    Working,
 };
 pub use settings::{Rate, ServerSettings};
 pub use studio::{ChartCoverage, ChartFile, ChartTests, NewScenario, SaveChart, ScenarioResult};

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::problem::{Problem, ProblemCode};
+use super::problem::{ErrorResponse, ProblemCode};
 
 const LIMIT: u16 = 50;
 const LIMIT_MAX: u16 = 500;
@@ -24,23 +24,23 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    pub(crate) fn limit(&self) -> Result<usize, Problem> {
+    pub(crate) fn limit(&self) -> Result<usize, ErrorResponse> {
         limit_of(self.limit)
     }
 
     /// Returns the key below which the page starts.
-    pub(crate) fn before(&self) -> Result<Option<i64>, Problem> {
+    pub(crate) fn before(&self) -> Result<Option<i64>, ErrorResponse> {
         self.cursor.as_deref().map(read_cursor).transpose()
     }
 }
 
 /// Validates a page size.
-pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, Problem> {
+pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, ErrorResponse> {
     let limit = asked.unwrap_or(LIMIT);
     if (1..=LIMIT_MAX).contains(&limit) {
         return Ok(usize::from(limit));
     }
-    Err(Problem::new(ProblemCode::InvalidRequest, format!("`limit` must be between 1 and {LIMIT_MAX}")))
+    Err(ErrorResponse::new(ProblemCode::InvalidRequest, format!("`limit` must be between 1 and {LIMIT_MAX}")))
 }
 
 /// Encodes a key of the store as a cursor.
@@ -48,11 +48,14 @@ pub(crate) fn cursor(key: i64) -> String {
     URL_SAFE_NO_PAD.encode(format!("k{key}"))
 }
 
-pub(crate) fn read_cursor(text: &str) -> Result<i64, Problem> {
+pub(crate) fn read_cursor(text: &str) -> Result<i64, ErrorResponse> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok();
     let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('k')?.parse().ok());
     key.ok_or_else(|| {
-        Problem::new(ProblemCode::InvalidCursor, "invalid `cursor`; pass the `next` of the previous page")
+        ErrorResponse::new(
+            ProblemCode::InvalidCursor,
+            "invalid `cursor`; pass the `next` of the previous page",
+        )
     })
 }
 

@@ -8,11 +8,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 pub(crate) async fn contain(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    answered.unwrap_or_else(|panic| Problem::internal(words(&*panic)).into_response())
+    answered.unwrap_or_else(|panic| ErrorResponse::internal(words(&*panic)).into_response())
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {

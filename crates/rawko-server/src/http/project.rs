@@ -1,4 +1,4 @@
-//! `Project`: interface to the served project, implemented by the binary. It keeps the server independent of files,
+//! `ProjectService`: interface to the served project, implemented by the binary. It keeps the server independent of files,
 //! providers and the orchestrator.
 
 use std::future::Future;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::doctor::{DoctorCheck, SettingsText};
-use super::problem::{Problem, ProblemCode};
+use super::problem::{ErrorResponse, ProblemCode};
 use super::studio::{ChartFile, ChartTests, NewScenario, SaveChart};
 use super::work::{Changes, ChangesRequest, ContinueRequest, RaiseRequest, UndoRequest, Undone};
 
@@ -19,14 +19,14 @@ use super::work::{Changes, ChangesRequest, ContinueRequest, RaiseRequest, UndoRe
 pub type Working<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Interface to the served project.
-pub trait Project: Send + Sync {
+pub trait ProjectService: Send + Sync {
     /// Returns the agents, with the data that is available without any request.
     fn agents(&self) -> Vec<AgentInfo>;
     /// Checks the health of the agents, by name. May call programs and services, so it can take a while.
     fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>>;
     /// Starts a task for the project's agents.
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>>;
-    /// Returns the chart that [`Project::start_task`] runs.
+    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>>;
+    /// Returns the chart that [`ProjectService::start_task`] runs.
     fn task_chart(&self) -> &str;
     /// Returns the names that charts of this project may refer to.
     fn registry(&self) -> Registry;
@@ -40,7 +40,7 @@ pub trait Project: Send + Sync {
         None
     }
     /// Runs the checks of `rawko doctor` that ask nothing outside. Blocks.
-    fn doctor(&self) -> Result<Vec<DoctorCheck>, Problem> {
+    fn doctor(&self) -> Result<Vec<DoctorCheck>, ErrorResponse> {
         Ok(Vec::new())
     }
     /// Returns the settings files that apply, the nearest first.
@@ -48,48 +48,53 @@ pub trait Project: Send + Sync {
         Vec::new()
     }
     /// Writes a chart to a file of the project, trusts the file, and returns its name. Blocks.
-    fn save_chart(&self, _: SaveChart) -> Result<String, Problem> {
-        Err(Problem::new(ProblemCode::NotPossible, "this server has no project to save to"))
+    fn save_chart(&self, _: SaveChart) -> Result<String, ErrorResponse> {
+        Err(ErrorResponse::new(ProblemCode::NotPossible, "this server has no project to save to"))
     }
     /// Adds a scenario to those of a chart, if it passes, and runs them. Blocks.
-    fn save_scenario(&self, _: NewScenario) -> Result<ChartTests, Problem> {
-        Err(Problem::new(ProblemCode::NotPossible, "this server has no project to save to"))
+    fn save_scenario(&self, _: NewScenario) -> Result<ChartTests, ErrorResponse> {
+        Err(ErrorResponse::new(ProblemCode::NotPossible, "this server has no project to save to"))
     }
     /// Runs the scenarios of a chart. Blocks.
-    fn test_chart(&self, _: ChartFile) -> Result<ChartTests, Problem> {
+    fn test_chart(&self, _: ChartFile) -> Result<ChartTests, ErrorResponse> {
         Ok(ChartTests::default())
     }
     /// Returns the files that an instance changed.
-    fn changes(&self, _: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
+    fn changes(&self, _: ChangesRequest) -> Working<'_, Result<Changes, ErrorResponse>> {
         Box::pin(async { Err(no_files()) })
     }
     /// Restores the files that an instance changed.
-    fn undo(&self, _: UndoRequest) -> Working<'_, Result<Undone, Problem>> {
+    fn undo(&self, _: UndoRequest) -> Working<'_, Result<Undone, ErrorResponse>> {
         Box::pin(async { Err(no_files()) })
     }
     /// Adds a message to a task, or follows up on one that ended.
-    fn continue_task(&self, _: ContinueRequest) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
+    fn continue_task(&self, _: ContinueRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+        Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
     /// Continues a task that ended at a limit, with a higher one.
-    fn raise(&self, _: RaiseRequest) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
+    fn raise(&self, _: RaiseRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+        Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
     /// Forks an instance. A project with files gives the fork those of its step.
-    fn fork(&self, engine: Arc<dyn Engine>, id: String, fork: Fork) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async move { engine.fork(id, fork).await.map_err(Problem::from) })
+    fn fork(
+        &self,
+        engine: Arc<dyn Engine>,
+        id: String,
+        fork: Fork,
+    ) -> Working<'_, Result<Receipt, ErrorResponse>> {
+        Box::pin(async move { engine.fork(id, fork).await.map_err(ErrorResponse::from) })
     }
 }
 
-fn no_files() -> Problem {
-    Problem::new(ProblemCode::NotPossible, "this server records no changes of files")
+fn no_files() -> ErrorResponse {
+    ErrorResponse::new(ProblemCode::NotPossible, "this server records no changes of files")
 }
 
 /// No project: no agents, and nothing that charts could refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProject;
 
-impl Project for NoProject {
+impl ProjectService for NoProject {
     fn agents(&self) -> Vec<AgentInfo> {
         Vec::new()
     }
@@ -98,8 +103,8 @@ impl Project for NoProject {
         Box::pin(async { Vec::new() })
     }
 
-    fn start_task(&self, _: NewTask) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
+    fn start_task(&self, _: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
+        Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
 
     fn task_chart(&self) -> &str {

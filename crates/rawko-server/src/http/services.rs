@@ -12,12 +12,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{Caller, is_upgrade, wrong_token};
+use super::access::{RequestCaller, is_upgrade, wrong_token};
 use super::app::App;
-use super::listen::Peer;
-use super::problem::{Problem, ProblemCode};
+use super::listen::PeerAddress;
+use super::problem::{ErrorResponse, ProblemCode};
 use crate::agents::OnGuess;
-use crate::services::{Connections, MESSAGE_BYTES_MAX, serve};
+use crate::services::{MESSAGE_BYTES_MAX, ServiceConnections, serve};
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(list))
@@ -45,7 +45,11 @@ struct RemoteServiceInfo {
 ///
 /// With `Upgrade: websocket` this is the socket that those programs connect to; see the service protocol.
 #[utoipa::path(get, path = "/v1/services", tag = "server", responses((status = 200, body = ServiceList)))]
-async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+async fn list(
+    State(app): State<App>,
+    caller: Option<RequestCaller>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
     if is_upgrade(request.headers()) {
         return socket(&app, caller, request).await;
     }
@@ -54,24 +58,28 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
     Ok(axum::Json(ServiceList { services }).into_response())
 }
 
-async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+async fn socket(
+    app: &App,
+    caller: Option<RequestCaller>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
     let mut parts = request.into_parts().0;
-    let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
+    let not_one = |_| ErrorResponse::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
     let trusted = match caller {
         Some(caller) if caller.role.provides_services() => true,
         Some(caller) => {
             let role = caller.role.as_str();
             let detail = format!("the role `service` is required; the token has the role `{role}`");
-            return Err(Problem::new(ProblemCode::Forbidden, detail));
+            return Err(ErrorResponse::new(ProblemCode::Forbidden, detail));
         }
         None => false,
     };
     // Each connection holds a place, as event streams do.
     let place = app.stream()?;
-    let (asked, peer) = (app.clone(), parts.extensions.get::<Peer>().copied());
+    let (asked, peer) = (app.clone(), parts.extensions.get::<PeerAddress>().copied());
     let on_guess: OnGuess = Arc::new(move || drop(wrong_token(&asked, peer)));
-    let shared = Connections {
+    let shared = ServiceConnections {
         services: app.services().clone(),
         tokens: app.access().tokens.clone(),
         closing: app.closing(),

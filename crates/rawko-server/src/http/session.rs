@@ -9,11 +9,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{COOKIE, Caller, VISIT_MS, wrong_token};
+use super::access::{COOKIE, RequestCaller, VISIT_MS, wrong_token};
 use super::app::App;
 use super::extract::{Json, Path};
-use super::listen::Peer;
-use super::problem::{Problem, ProblemCode};
+use super::listen::PeerAddress;
+use super::problem::{ErrorResponse, ProblemCode};
 use crate::role::Role;
 use crate::tokens::Token;
 
@@ -41,7 +41,7 @@ pub(crate) struct LogIn {
 
 /// Read the current session
 #[utoipa::path(get, path = "/v1/session", tag = "session", responses((status = 200, body = Session)))]
-async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Session> {
+async fn look(State(app): State<App>, caller: Option<RequestCaller>) -> axum::Json<Session> {
     axum::Json(session(&app, caller.map(|caller| caller.role)))
 }
 
@@ -53,9 +53,9 @@ async fn look(State(app): State<App>, caller: Option<Caller>) -> axum::Json<Sess
 async fn log_in(
     State(app): State<App>,
     headers: HeaderMap,
-    peer: Option<Extension<Peer>>,
+    peer: Option<Extension<PeerAddress>>,
     Json(LogIn { token }): Json<LogIn>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let tokens = &app.access().tokens;
     if tokens.is_empty() {
         return Ok(axum::Json(session(&app, Some(Role::Admin))).into_response());
@@ -65,7 +65,7 @@ async fn log_in(
     };
     if token.role < Role::Read {
         let detail = "the token is for a program; a person needs the role `read` or more";
-        return Err(Problem::new(ProblemCode::Forbidden, detail));
+        return Err(ErrorResponse::new(ProblemCode::Forbidden, detail));
     }
     let cookie = visit(&app, token, &headers);
     Ok(([(header::SET_COOKIE, cookie)], axum::Json(session(&app, Some(token.role)))).into_response())
@@ -76,15 +76,15 @@ pub(super) async fn enter(
     State(app): State<App>,
     method: Method,
     headers: HeaderMap,
-    peer: Option<Extension<Peer>>,
+    peer: Option<Extension<PeerAddress>>,
     Path(code): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     // Neither a look at the headers nor a browser that reads ahead uses up the link.
     let is_ahead = ["sec-purpose", "purpose"].iter().any(|name| {
         headers.get(*name).and_then(|value| value.to_str().ok()).is_some_and(|text| text.contains("prefetch"))
     });
     if method != Method::GET || is_ahead {
-        return Err(Problem::new(ProblemCode::MethodNotAllowed, "open the link with a GET request"));
+        return Err(ErrorResponse::new(ProblemCode::MethodNotAllowed, "open the link with a GET request"));
     }
     let name = app.access().links.take(&code, app.now_ms());
     let token = name.as_deref().and_then(|name| app.access().tokens.named(name));
@@ -94,7 +94,7 @@ pub(super) async fn enter(
             return Err(limited);
         }
         let detail = "this link was used before or has expired; `rawko serve --link` prints another";
-        return Err(Problem::new(ProblemCode::Unauthorized, detail));
+        return Err(ErrorResponse::new(ProblemCode::Unauthorized, detail));
     };
     let cookie = visit(&app, token, &headers);
     Ok((

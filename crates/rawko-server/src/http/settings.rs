@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Document, DocumentEntry, Finding};
+use rawko_chart::{DocumentEntry, Finding, SpannedValue};
 use rawko_host::{Environment, Settings, SettingsReader};
 use rawko_turns::is_name;
 
 use super::notify::{Receiver, public_url_of, receivers_of};
 use crate::role::Role;
-use crate::tokens::Tokens;
+use crate::tokens::ServerTokens;
 
 const RATE: Rate = Rate { per_second: 500, burst: 2_000 };
 
@@ -44,13 +44,13 @@ pub struct ServerSettings {
 struct TokenSettings {
     name: String,
     role: Role,
-    from: Source,
+    from: TokenSource,
     is_of_project: bool,
 }
 
 /// Location of a token's text; it is never in the settings themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
+enum TokenSource {
     Variable(String),
     File(PathBuf),
 }
@@ -89,22 +89,22 @@ impl ServerSettings {
     }
 
     /// Reads the texts of the tokens. A missing token is an error, because ignoring it could leave the server open.
-    pub fn tokens(&self, environment: &Environment) -> Result<Tokens, String> {
-        let mut tokens = Tokens::default();
+    pub fn tokens(&self, environment: &Environment) -> Result<ServerTokens, String> {
+        let mut tokens = ServerTokens::default();
         for token in &self.tokens {
             let TokenSettings { name, role, from, .. } = token;
             let text = match from {
-                Source::Variable(variable) if Environment::is_operators(variable) => {
+                TokenSource::Variable(variable) if Environment::is_operators(variable) => {
                     Err(format!("{variable} is the operator's token; name another variable"))
                 }
-                Source::Variable(variable) if Environment::is_ordinary(variable) => Err(format!(
+                TokenSource::Variable(variable) if Environment::is_ordinary(variable) => Err(format!(
                     "every program inherits {variable}, so it is not a secret; name another variable"
                 )),
-                Source::Variable(variable) => environment
+                TokenSource::Variable(variable) => environment
                     .get(variable)
                     .map(str::to_owned)
                     .ok_or_else(|| format!("environment variable {variable} is not set")),
-                Source::File(path) => std::fs::read_to_string(path)
+                TokenSource::File(path) => std::fs::read_to_string(path)
                     .map_err(|error| format!("cannot read `{}`: {error}", path.display())),
             };
             let text = text.map_err(|why| format!("cannot load token `{name}`: {why}"))?;
@@ -127,8 +127,8 @@ impl ServerSettings {
         let is_below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
         let acting = self.tokens.iter().filter(|token| token.role.acts());
         let files = acting.filter_map(|token| match &token.from {
-            Source::File(path) => Some(path.as_path()),
-            Source::Variable(_) => None,
+            TokenSource::File(path) => Some(path.as_path()),
+            TokenSource::Variable(_) => None,
         });
         files.filter(|path| is_below(path)).collect()
     }
@@ -198,7 +198,7 @@ impl TokenSettings {
         }
         let help = "define it in your own settings (~/.config/rawko/config.yaml)";
         let why = match &self.from {
-            Source::File(path) => {
+            TokenSource::File(path) => {
                 use std::os::unix::fs::PermissionsExt;
                 let real = path.canonicalize().unwrap_or_else(|_| path.clone());
                 let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
@@ -210,7 +210,7 @@ impl TokenSettings {
                     (false, false) => None,
                 }
             }
-            Source::Variable(_) => None,
+            TokenSource::Variable(_) => None,
         };
         let is_short = value.len() < SECRET_BYTES_MIN;
         let why = why.or(is_short.then_some("its value is shorter than 16 bytes"));
@@ -220,7 +220,7 @@ impl TokenSettings {
 
 fn section_of(
     reader: &mut SettingsReader<'_>,
-    at: &Document,
+    at: &SpannedValue,
     root: &Path,
     is_of_project: bool,
 ) -> SettingsFile {
@@ -260,7 +260,7 @@ fn address_of(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Option<
     address
 }
 
-fn tokens_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Vec<TokenSettings> {
+fn tokens_of(reader: &mut SettingsReader<'_>, at: &SpannedValue, root: &Path) -> Vec<TokenSettings> {
     let Some(items) = at.items() else {
         reader.wrong_type(at, "`tokens` of `server`", "a list");
         return Vec::new();
@@ -281,7 +281,7 @@ fn tokens_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Vec
     tokens
 }
 
-fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Option<TokenSettings> {
+fn token_of(reader: &mut SettingsReader<'_>, at: &SpannedValue, root: &Path) -> Option<TokenSettings> {
     let (mut name, mut role, mut from) = (None, None, None);
     for entry in reader.record(at, "a token", &["name", "role", "env", "file"]) {
         let text = reader.text(&entry.value, &format!("`{}` of a token", entry.key))?;
@@ -298,8 +298,8 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
                     reader.invalid(entry.value.span, format!("unknown role `{text}`"), help);
                 }
             }
-            "env" => from = Some(Source::Variable(text.to_owned())),
-            _ => from = Some(Source::File(root.join(text))),
+            "env" => from = Some(TokenSource::Variable(text.to_owned())),
+            _ => from = Some(TokenSource::File(root.join(text))),
         }
     }
     let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings {

@@ -11,7 +11,7 @@ use rawko_core::World;
 use rawko_host::Spent;
 use rawko_store::{Filter, InstanceKey, InstanceRow};
 use rawko_view::ViewError;
-use rawko_view::journal::{Player, What};
+use rawko_view::journal::{EntryBody, Player};
 use rawko_view::rows::spent;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 /// Instances that are counted.
 const INSTANCES_MAX: usize = 5_000;
@@ -68,11 +68,11 @@ pub(crate) struct UsageCache {
 
 /// Read the usage of models
 #[utoipa::path(get, path = "/v1/usage", tag = "server", responses((status = 200, body = Usage)))]
-async fn usage(State(app): State<App>) -> Result<axum::Json<Usage>, Problem> {
+async fn usage(State(app): State<App>) -> Result<axum::Json<Usage>, ErrorResponse> {
     app.compute(count).await.map(axum::Json)
 }
 
-type Parts = BTreeMap<(String, Option<String>, Option<String>), (u64, Spent)>;
+type UsageParts = BTreeMap<(String, Option<String>, Option<String>), (u64, Spent)>;
 
 fn count(app: &App) -> Result<Usage, ViewError> {
     let (rows, has_more) = latest(app)?;
@@ -83,7 +83,7 @@ fn count(app: &App) -> Result<Usage, ViewError> {
             *sum = sum.plus(spent(row));
         }
     }
-    let mut parts = Parts::new();
+    let mut parts = UsageParts::new();
     for row in &rows {
         let own = less(spent(row), below.get(&row.new.id).copied().unwrap_or_default());
         if own.tokens > 0 || own.tool_calls > 0 {
@@ -103,7 +103,7 @@ fn count(app: &App) -> Result<Usage, ViewError> {
 }
 
 /// Adds what an instance spent itself: by model as far as its journal names one, and the rest.
-fn add(app: &App, row: &InstanceRow, own: Spent, parts: &mut Parts) -> Result<(), ViewError> {
+fn add(app: &App, row: &InstanceRow, own: Spent, parts: &mut UsageParts) -> Result<(), ViewError> {
     let day = Timestamp::from_millisecond(row.new.created_ms).unwrap_or_default();
     let day = day.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string();
     let agent = row.new.agent().map(|agent| agent.to_string());
@@ -133,7 +133,7 @@ fn models(app: &App, row: &InstanceRow) -> Result<Models, ViewError> {
     let mut models: BTreeMap<String, Spent> = BTreeMap::new();
     for record in reader.store().records(row.key, 0, usize::MAX)? {
         let entry = player.glance(&record)?;
-        let What::Answered { data, .. } = &entry.what else { continue };
+        let EntryBody::Answered { data, .. } = &entry.what else { continue };
         let usage = data.get("usage");
         let spent = Spent::of(usage);
         // A decision of the arbiter names its model in the record of the question; a rule asks none.

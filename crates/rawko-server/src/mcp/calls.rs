@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value as Data};
-use rawko_host::Settled;
+use rawko_host::SettleReason;
 use rawko_store::InstanceStatus;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -78,7 +78,7 @@ impl McpServer {
         loop {
             let settled = self.settled(&id, context).await?;
             let view = self.view(&id).await?;
-            if matches!(settled, Settled::Waiting(_)) && !view.asks.is_empty() {
+            if matches!(settled, SettleReason::Waiting(_)) && !view.asks.is_empty() {
                 match self.ask(&id, &view, context).await? {
                     AskOutcome::Answered => continue,
                     AskOutcome::Later(required) => return Ok(CallToolResponse::InputRequired(required)),
@@ -90,7 +90,11 @@ impl McpServer {
     }
 
     /// Waits until an instance settles, and reports its steps meanwhile.
-    async fn settled(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<Settled, ErrorData> {
+    async fn settled(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<SettleReason, ErrorData> {
         let token = context.meta.get_progress_token();
         let mut changes = self.engine().changes();
         let mut told = None;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_host::Edition;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn object(schema: Value) -> Arc<JsonObject> {
 /// Returns the schema of a chart's input: what of its context a caller may give, with the types that the chart declares
 /// or its initial values have.
 fn input_schema(text: &str) -> JsonObject {
-    let document = Document::read(text).map(|document| document.to_json()).unwrap_or_default();
+    let document = SpannedValue::read(text).map(|document| document.to_json()).unwrap_or_default();
     let chart = document.get("statechart").unwrap_or(&document);
     let declared = chart.get("context_schema").cloned().unwrap_or_else(|| json!({}));
     let mut properties = declared.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();

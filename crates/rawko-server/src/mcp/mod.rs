@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rawko_core::World;
 use rawko_host::{Clock, Engine, SystemClock};
 use rawko_view::document::Document;
-use rawko_view::standing::{Ask, Standing};
+use rawko_view::standing::{InstanceStanding, PendingAsk};
 use rmcp::ErrorData;
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -84,7 +84,7 @@ pub(crate) struct McpServer {
 /// An instance as the tools and tasks show it.
 pub(crate) struct InstanceView {
     document: Document,
-    asks: Vec<Ask>,
+    asks: Vec<PendingAsk>,
 }
 
 impl McpServer {
@@ -106,7 +106,7 @@ impl McpServer {
         let id = id.to_owned();
         self.blocking(move |server| {
             let (reader, options) = (server.engine().reader(), &server.options);
-            let standing = Standing::of(reader, &id, &options.world, options.clock.now_ms())
+            let standing = InstanceStanding::of(reader, &id, &options.world, options.clock.now_ms())
                 .map_err(|error| not_found(&error.to_string()))?;
             let document = Document::of(reader, &standing)
                 .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;

@@ -2,7 +2,7 @@
 //! it can be answered in the terminal and on the page as always.
 
 use rawko_host::PersonAnswer;
-use rawko_view::standing::Ask;
+use rawko_view::standing::PendingAsk;
 use rmcp::RoleServer;
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorData, InputRequest,
@@ -99,7 +99,7 @@ impl McpServer {
 
     async fn answer(
         &self,
-        ask: &Ask,
+        ask: &PendingAsk,
         result: ElicitResult,
         context: &RequestContext<RoleServer>,
     ) -> Result<AskOutcome, ErrorData> {
@@ -147,14 +147,14 @@ impl McpServer {
 impl InstanceView {
     /// Returns a question for every pending request.
     pub(super) fn questions(&self, naming: Naming) -> Result<InputRequests, ErrorData> {
-        let question = |ask: &Ask| {
+        let question = |ask: &PendingAsk| {
             Ok((self.key(ask, naming), InputRequest::Elicitation(ElicitRequest::new(params(ask)?))))
         };
         self.asks.iter().map(question).collect()
     }
 
     /// Returns the name of a request: its invoke, with the instance if it is a descendant.
-    fn key(&self, ask: &Ask, naming: Naming) -> String {
+    fn key(&self, ask: &PendingAsk, naming: Naming) -> String {
         let is_own = *ask.instance == *self.document.row.id;
         let name = if is_own { ask.invoke.clone() } else { format!("{}/{}", ask.instance, ask.invoke) };
         match naming {
@@ -164,12 +164,12 @@ impl InstanceView {
     }
 }
 
-fn form(ask: &Ask) -> Option<Value> {
+fn form(ask: &PendingAsk) -> Option<Value> {
     Some(ask.input.get("form")).filter(|form| !form.is_null()).map(|form| form.to_json())
 }
 
 /// Builds the question. A form that MCP cannot express is asked for as a comment.
-fn params(ask: &Ask) -> Result<ElicitRequestParams, ErrorData> {
+fn params(ask: &PendingAsk) -> Result<ElicitRequestParams, ErrorData> {
     let comment = json!({
         "type": "object",
         "properties": {"comment": {"type": "string", "title": "Comment", "description": "For the workflow (optional)."}}
@@ -186,7 +186,7 @@ fn params(ask: &Ask) -> Result<ElicitRequestParams, ErrorData> {
 }
 
 /// Returns the request in words: its title, its prompt, and everything else that the person should see.
-fn message(ask: &Ask) -> String {
+fn message(ask: &PendingAsk) -> String {
     let input = ask.input.to_json();
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     let known = ["title", "prompt", "form", "expires", "kind", "always", "by"];

@@ -1,7 +1,7 @@
 //! Journals, states and drawings as resources.
 
 use rawko_chart::draw::{self, SvgOptions};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::Filter;
 use rawko_view::document::active_nodes;
 use rawko_view::journal::Player;
@@ -105,7 +105,7 @@ impl McpServer {
     }
 }
 
-fn drawing(reader: &Reader, id: &str) -> Option<String> {
+fn drawing(reader: &SnapshotReader, id: &str) -> Option<String> {
     let row = reader.find(id).ok()?;
     let restored = reader.snapshot(&row, None).ok()?;
     let active = active_nodes(&restored.chart, restored.snapshot.configuration());

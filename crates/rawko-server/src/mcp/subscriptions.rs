@@ -25,14 +25,14 @@ impl Drop for Subscriptions {
 }
 
 /// Reports each step of the instance that an address belongs to. One that is not of an instance never changes.
-struct Watch {
+struct InstanceWatch {
     engine: Arc<dyn Engine>,
     uri: String,
     id: Option<String>,
     known: Option<u64>,
 }
 
-impl Watch {
+impl InstanceWatch {
     fn new(engine: &Arc<dyn Engine>, uri: String) -> Self {
         let path = uri.strip_prefix("rawko://instances/");
         let id = path.and_then(|path| path.split('/').next()).map(str::to_owned);
@@ -54,14 +54,15 @@ impl McpServer {
     /// Reports changes of resources until the client ends the request (2026-07-28).
     pub(super) async fn follow_resources(&self, context: SubscriptionContext) {
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let mut watches: Vec<Watch> = uris.into_iter().map(|uri| Watch::new(self.engine(), uri)).collect();
+        let mut watches: Vec<InstanceWatch> =
+            uris.into_iter().map(|uri| InstanceWatch::new(self.engine(), uri)).collect();
         let mut changes = self.engine().changes();
         loop {
             tokio::select! {
                 () = context.cancelled() => return,
                 changed = changes.changed() => if changed.is_err() { return },
             }
-            for note in watches.iter_mut().filter_map(Watch::changed) {
+            for note in watches.iter_mut().filter_map(InstanceWatch::changed) {
                 let note = ResourceUpdatedNotification::new(note);
                 if context.sink().send(ServerNotification::ResourceUpdatedNotification(note)).await.is_err() {
                     return;
@@ -72,7 +73,7 @@ impl McpServer {
 
     /// Reports changes of one resource (2025-11-25).
     pub(super) fn watch(&self, uri: String, peer: Peer<RoleServer>) {
-        let mut watch = Watch::new(self.engine(), uri.clone());
+        let mut watch = InstanceWatch::new(self.engine(), uri.clone());
         let mut changes = self.engine().changes();
         let task = tokio::spawn(async move {
             while changes.changed().await.is_ok() {

@@ -1,6 +1,6 @@
 //! Messages to agents.
 
-use rawko_turns::{Author, Message};
+use rawko_turns::{ChannelMessage, MessageAuthor};
 #[cfg(feature = "http")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,12 +184,12 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl From<&Message> for WireMessage {
-    fn from(message: &Message) -> Self {
+impl From<&ChannelMessage> for WireMessage {
+    fn from(message: &ChannelMessage) -> Self {
         let kind = match message.author {
-            Author::Agent(_) => "agent",
-            Author::Person(_) => "person",
-            Author::Notice => "notice",
+            MessageAuthor::Agent(_) => "agent",
+            MessageAuthor::Person(_) => "person",
+            MessageAuthor::Notice => "notice",
         };
         Self {
             number: message.number,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
 use rawko_core::Value;
-use rawko_host::{ProcessHandle, ProcessOffer, RegisterRefusal, Registered, RemoteServices};
+use rawko_host::{ProcessHandle, ProcessOffer, ProgramRegistration, RegisterRefusal, RemoteServices};
 use rawko_turns::is_name;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::protocol::{FromProcess, PROTOCOL, ToProcess, failure};
 use crate::agents::OnGuess;
-use crate::tokens::Tokens;
+use crate::tokens::ServerTokens;
 
 /// Time limit for registration on a new connection.
 const REGISTER_WITHIN: Duration = Duration::from_secs(10);
@@ -28,19 +28,24 @@ const CONCURRENCY_MAX: u32 = 1_000;
 
 /// What all connections share.
 #[derive(Clone)]
-pub(crate) struct Connections {
+pub(crate) struct ServiceConnections {
     pub(crate) services: RemoteServices,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: ServerTokens,
     pub(crate) closing: watch::Receiver<bool>,
 }
 
 /// Serves a connection until it ends. `trusted`: it has already authenticated.
-pub(crate) async fn serve(mut socket: WebSocket, shared: Connections, trusted: bool, on_guess: OnGuess) {
+pub(crate) async fn serve(
+    mut socket: WebSocket,
+    shared: ServiceConnections,
+    trusted: bool,
+    on_guess: OnGuess,
+) {
     let first = timeout(REGISTER_WITHIN, first_text(&mut socket)).await.ok().flatten();
     let Some(text) = first else { return };
     let offer = offer_of(&text, &shared.tokens, trusted, &on_guess);
     let registered = offer.and_then(|offer| shared.services.register(offer, new_session()));
-    let Registered { handle, session, resumed, messages } = match registered {
+    let ProgramRegistration { handle, session, resumed, messages } = match registered {
         Ok(registered) => registered,
         Err(RegisterRefusal { code, message }) => {
             send(&mut socket, &ToProcess::fatal(code, message)).await;
@@ -67,7 +72,7 @@ async fn first_text(socket: &mut WebSocket) -> Option<String> {
 
 fn offer_of(
     text: &str,
-    tokens: &Tokens,
+    tokens: &ServerTokens,
     trusted: bool,
     on_guess: &OnGuess,
 ) -> Result<ProcessOffer, RegisterRefusal> {

@@ -64,7 +64,7 @@ pub enum FromProcess {
         /// `definite`: the call had no effect, and the next attempt is a new request with a new key. `unknown` (default):
         /// the next attempt has the same key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<Outcome>,
+        outcome: Option<EffectCertainty>,
         /// More for the chart, beside `category` and `message`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<serde_json::Map<String, Json>>,
@@ -103,7 +103,7 @@ pub struct ServiceOffer {
 /// The certainty about the effect of a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EffectCertainty {
     /// The call had no effect.
     Definite,
     /// The call may have had an effect.
@@ -202,13 +202,13 @@ pub(super) fn failure(
     message: String,
     category: Option<&str>,
     retryable: Option<bool>,
-    outcome: Option<Outcome>,
+    outcome: Option<EffectCertainty>,
     details: Option<serde_json::Map<String, Json>>,
 ) -> ServiceError {
     let category = category.and_then(Category::claimed).unwrap_or(Category::Failed);
     let outcome = match outcome {
-        Some(Outcome::Definite) => AttemptOutcome::Definite,
-        Some(Outcome::Unknown) | None => AttemptOutcome::Unknown,
+        Some(EffectCertainty::Definite) => AttemptOutcome::Definite,
+        Some(EffectCertainty::Unknown) | None => AttemptOutcome::Unknown,
     };
     let mut error = ServiceError::new(category, message).with_outcome(outcome);
     if retryable.is_some() {

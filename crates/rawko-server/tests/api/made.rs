@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rawko_core::{Event, Now, Snapshot, Value, World, start, step};
 use rawko_host::Edition;
 use rawko_store::{
-    ChartRow, Commit, Head, InstanceKey, NewInstance, Options, Record, RecordKind, SavedSnapshot,
-    SqliteStore, Store, Wait,
+    ChartRow, Commit, Head, InstanceKey, NewInstance, Record, RecordKind, SavedSnapshot, SqliteOptions,
+    SqliteStore, Store, WaitReason,
 };
 
 const COUNTER: &str = "
@@ -67,7 +67,7 @@ pub(crate) fn journal(folder: &Path, steps: u64) {
 }
 
 fn store(folder: &Path) -> (SqliteStore, Edition) {
-    let store = SqliteStore::open(&folder.join("rawko.db"), Options::default()).unwrap();
+    let store = SqliteStore::open(&folder.join("rawko.db"), SqliteOptions::default()).unwrap();
     let edition = Edition::read("counter.yaml", COUNTER).unwrap();
     let chart = &edition.chart;
     let row = ChartRow {
@@ -97,7 +97,7 @@ fn begin(key: i64, id: &str, edition: &Edition, snapshot: &Snapshot) -> Commit {
         instance: InstanceKey(key),
         create: Some(Box::new(new)),
         records: vec![Record { event: "null".to_owned(), ..record(key, 0, RecordKind::Started) }],
-        head: Some(Box::new(Head { wait: Wait::Event, ..Head::default() })),
+        head: Some(Box::new(Head { wait: WaitReason::Event, ..Head::default() })),
         snapshot: Some(Box::new(SavedSnapshot { step: 0, body: snapshot.to_json(&edition.chart) })),
         ..Commit::default()
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rawko_core::Value as Data;
 use rawko_host::{Category, Edition, Gate, Host, ServiceError, Services, closure};
-use rawko_server::{AppOptions, Project, Server};
-use rawko_store::{Options, SqliteStore, Store};
+use rawko_server::{AppOptions, HttpServer, ProjectService};
+use rawko_store::{SqliteOptions, SqliteStore, Store};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -63,7 +63,7 @@ statechart:
 
 pub(crate) struct Api {
     pub(crate) host: Host,
-    server: Server,
+    server: HttpServer,
     pub(crate) folder: Arc<tempfile::TempDir>,
 }
 
@@ -77,7 +77,7 @@ impl Api {
         Self::with(before, |_| {}).await
     }
 
-    pub(crate) async fn of(project: Arc<dyn Project>) -> Api {
+    pub(crate) async fn of(project: Arc<dyn ProjectService>) -> Api {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         Self::with(folder, move |options| options.project = project).await
     }
@@ -87,7 +87,7 @@ impl Api {
         let mut options = AppOptions::new(Arc::new(host.clone()));
         options.settings.rate = None;
         change(&mut options);
-        let server = Server::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), options).unwrap();
+        let server = HttpServer::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), options).unwrap();
         Api { host, server, folder }
     }
 
@@ -139,7 +139,7 @@ impl Api {
 
 async fn host(folder: &Path) -> Host {
     let store: Arc<dyn Store> =
-        Arc::new(SqliteStore::open(&folder.join("rawko.db"), Options::default()).unwrap());
+        Arc::new(SqliteStore::open(&folder.join("rawko.db"), SqliteOptions::default()).unwrap());
     let mut builder = Host::builder().store(store).services(services()).gate(Gate::open());
     for text in [ORDER, PARENT] {
         builder = builder.chart(Edition::read("chart.yaml", text).unwrap());

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use rawko_chart::Registry;
 use rawko_core::Value as Data;
 use rawko_host::{Edition, Host, Receipt};
-use rawko_server::{AgentHealth, AgentInfo, ChartOrigin, NewTask, Problem, ProblemCode, Project, Working};
+use rawko_server::{
+    AgentHealth, AgentInfo, ChartOrigin, ErrorResponse, NewTask, ProblemCode, ProjectService, Working,
+};
 use serde_json::json;
 
 use crate::support::{Api, keys};
@@ -27,7 +29,7 @@ struct Tasks {
     host: OnceLock<Host>,
 }
 
-impl Project for Tasks {
+impl ProjectService for Tasks {
     fn agents(&self) -> Vec<AgentInfo> {
         Vec::new()
     }
@@ -36,10 +38,10 @@ impl Project for Tasks {
         Box::pin(async { Vec::new() })
     }
 
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>> {
+    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async move {
             if task.agent.is_some() {
-                return Err(Problem::new(ProblemCode::NoAgent, "agent `nobody` not found"));
+                return Err(ErrorResponse::new(ProblemCode::NoAgent, "agent `nobody` not found"));
             }
             let edition = Edition::read("orchestrator.yaml", ORCHESTRATOR)?;
             let input = Data::map([("task", Data::str(&task.task))]);
@@ -67,7 +69,7 @@ impl Project for Tasks {
 #[tokio::test]
 async fn tasks_are_started_and_listed() {
     let tasks = Arc::new(Tasks::default());
-    let api = Api::of(Arc::clone(&tasks) as Arc<dyn Project>).await;
+    let api = Api::of(Arc::clone(&tasks) as Arc<dyn ProjectService>).await;
     assert!(tasks.host.set(api.host.clone()).is_ok());
     assert_eq!(api.get("/v1/tasks").await.ok(), json!({"tasks": [], "total": 0, "next": null}));
     api.order("o-1").await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rawko_server::{Patience, Rate, Tokens};
+use rawko_server::{HttpTimeouts, Rate, ServerTokens};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -70,7 +70,8 @@ async fn what_is_no_request_is_refused_and_harms_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_requests_are_told_to_come_again() {
     let server =
-        start(Tokens::default(), |app| app.settings.rate = Some(Rate { per_second: 1, burst: 5 })).await;
+        start(ServerTokens::default(), |app| app.settings.rate = Some(Rate { per_second: 1, burst: 5 }))
+            .await;
     let mut statuses = Vec::new();
     for _ in 0..20 {
         let answer = server.get("/v1/session").send().await;
@@ -89,7 +90,8 @@ async fn slow_clients_are_let_go() {
     // Generous header timeout, because fast clients can be slow on a loaded machine.
     let (headers, body) = (Duration::from_secs(2), Duration::from_millis(200));
     let server =
-        start(Tokens::default(), |app| app.patience = Patience { headers, body, ..app.patience }).await;
+        start(ServerTokens::default(), |app| app.patience = HttpTimeouts { headers, body, ..app.patience })
+            .await;
     let head = format!("POST /v1/session HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", server.address());
     let body = "content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
     let mut idle = TcpStream::connect(server.address()).await.unwrap();
@@ -110,7 +112,8 @@ async fn slow_clients_are_let_go() {
 async fn who_takes_nothing_of_the_answer_is_let_go() {
     let short = Duration::from_millis(200);
     let server =
-        start(Tokens::default(), |app| app.patience = Patience { taken: short, ..app.patience }).await;
+        start(ServerTokens::default(), |app| app.patience = HttpTimeouts { taken: short, ..app.patience })
+            .await;
     let request = format!("GET /v1/openapi.json HTTP/1.1\r\nhost: {}\r\n\r\n", server.address());
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     // Sends requests without reading: eventually the buffers on both ends are full.

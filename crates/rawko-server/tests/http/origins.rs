@@ -1,6 +1,6 @@
 //! Requests from pages of other sites, and from host names that indicate DNS rebinding.
 
-use rawko_server::Tokens;
+use rawko_server::ServerTokens;
 use serde_json::json;
 
 use crate::support::{open, start};
@@ -68,7 +68,8 @@ async fn a_name_that_is_not_ours_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_can_give_the_server_a_name() {
-    let server = start(Tokens::default(), |app| app.settings.hosts = vec!["rawko.example".to_owned()]).await;
+    let server =
+        start(ServerTokens::default(), |app| app.settings.hosts = vec!["rawko.example".to_owned()]).await;
     let asked =
         |origin: &str| server.get("/v1/charts").header("host", "rawko.example").header("origin", origin);
     assert_eq!(asked("https://rawko.example").send().await.status, 200);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
-use rawko_server::{Role, Tokens};
+use rawko_server::{Role, ServerTokens};
 use rawko_telemetry::{LogFormat, LogLevel, LogSettings, Logs, Redactor};
 use serde_json::json;
 
@@ -170,7 +170,7 @@ async fn what_went_wrong_inside_is_in_the_log_and_not_in_the_answer() {
     let settings = LogSettings { level: LogLevel::Warn, format: LogFormat::Text };
     let redactor = Redactor::of_values([SECRETS[2].1.to_owned()]);
     let logs = Arc::new(Logs::to(Box::new(kept.clone()), settings, redactor));
-    let server = start(Tokens::default(), |app| app.logs = Some(logs)).await;
+    let server = start(ServerTokens::default(), |app| app.logs = Some(logs)).await;
     for task in ["break", "panic"] {
         let ask = server.post("/v1/tasks", json!({"task": task}));
         for answer in [ask.clone().send().await, ask.header("idempotency-key", task).send().await] {

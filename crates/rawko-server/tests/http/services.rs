@@ -9,7 +9,7 @@ use crate::support::{SECRETS, TestServer, guarded, start, tokens};
 /// The queue of a project with one remote service.
 fn queue() -> RemoteServices {
     let text = "services: {charge: {remote: {}, input: {type: integer}}}\n";
-    let source = rawko_chart::Source::new(".rawko/config.yaml", text);
+    let source = rawko_chart::SourceFile::new(".rawko/config.yaml", text);
     let (settings, _) = Settings::of_source(&source, &Environment::default());
     drop(settings.services(std::path::Path::new(".")));
     settings.remote_services().open();

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use expect_test::expect;
-use rawko_chart::Source;
+use rawko_chart::SourceFile;
 use rawko_host::{Environment, Settings};
 use rawko_server::{Rate, ServerSettings};
 
 fn read(text: &str, root: &Path) -> (ServerSettings, Vec<String>) {
     let (settings, findings) =
-        Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+        Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::of_process());
     assert!(findings.is_empty(), "{findings:?}");
     let (settings, problems) = ServerSettings::read(&settings, root);
     let words =

@@ -8,10 +8,10 @@ use std::time::Duration;
 use rawko_chart::Registry;
 use rawko_host::{Edition, Host, Receipt, SystemClock};
 use rawko_server::{
-    AgentHealth, AgentInfo, AppOptions, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project,
-    Role, ServeOptions, Server, Serving, Tokens, TurnSettings, Working,
+    AgentHealth, AgentInfo, AppOptions, ChartOrigin, ErrorResponse, HealthState, HttpServer, NewTask,
+    ProblemCode, ProjectService, Role, ServeOptions, ServerTokens, ServingChannels, TurnSettings, Working,
 };
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{SqliteOptions, SqliteStore};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -31,8 +31,8 @@ pub(crate) const SECRETS: [(Role, &str); 5] = [
 ];
 
 pub(crate) struct TestServer {
-    pub(crate) server: Server,
-    pub(crate) serving: Arc<Serving>,
+    pub(crate) server: HttpServer,
+    pub(crate) serving: Arc<ServingChannels>,
     pub(crate) host: Host,
     pub(crate) project: Arc<TestProject>,
     folder: tempfile::TempDir,
@@ -44,7 +44,7 @@ pub(crate) struct TestProject {
     pub(crate) uploads: Mutex<BTreeMap<(String, String), String>>,
 }
 
-impl Project for TestProject {
+impl ProjectService for TestProject {
     fn agents(&self) -> Vec<AgentInfo> {
         let info = |name: &str, broken: Option<&str>| AgentInfo {
             name: name.to_owned(),
@@ -63,12 +63,12 @@ impl Project for TestProject {
         Box::pin(async { vec![("builder".to_owned(), health)] })
     }
 
-    fn start_task(&self, new: NewTask) -> Working<'_, Result<Receipt, Problem>> {
+    fn start_task(&self, new: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async move {
             match new.task.as_str() {
-                "break" => Err(Problem::internal(format!("disk 7 is gone, says {}", SECRETS[2].1))),
+                "break" => Err(ErrorResponse::internal(format!("disk 7 is gone, says {}", SECRETS[2].1))),
                 "panic" => panic!("disk 8 is gone"),
-                _ => Err(Problem::new(ProblemCode::NotPossible, "no task is done in tests")),
+                _ => Err(ErrorResponse::new(ProblemCode::NotPossible, "no task is done in tests")),
             }
         })
     }
@@ -99,7 +99,7 @@ impl Project for TestProject {
 
 /// On loopback, without tokens.
 pub(crate) async fn open() -> TestServer {
-    start(Tokens::default(), |_| {}).await
+    start(ServerTokens::default(), |_| {}).await
 }
 
 /// With a token for each role.
@@ -107,14 +107,14 @@ pub(crate) async fn guarded() -> TestServer {
     start(tokens(), |_| {}).await
 }
 
-pub(crate) fn tokens() -> Tokens {
-    let with = |tokens: Tokens, (role, secret): (Role, &str)| tokens.with(role.as_str(), role, secret);
-    SECRETS.into_iter().fold(Tokens::default(), with)
+pub(crate) fn tokens() -> ServerTokens {
+    let with = |tokens: ServerTokens, (role, secret): (Role, &str)| tokens.with(role.as_str(), role, secret);
+    SECRETS.into_iter().fold(ServerTokens::default(), with)
 }
 
-pub(crate) async fn start(tokens: Tokens, change: impl FnOnce(&mut AppOptions)) -> TestServer {
+pub(crate) async fn start(tokens: ServerTokens, change: impl FnOnce(&mut AppOptions)) -> TestServer {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&folder.path().join("rawko.db"), Options::default()).unwrap();
+    let store = SqliteStore::open(&folder.path().join("rawko.db"), SqliteOptions::default()).unwrap();
     let door = Edition::read("door.yaml", DOOR).unwrap();
     let host = Host::builder().store(Arc::new(store)).chart(door).start().await.unwrap();
     let options = ServeOptions {
@@ -126,16 +126,16 @@ pub(crate) async fn start(tokens: Tokens, change: impl FnOnce(&mut AppOptions)) 
         log: Arc::new(|_| {}),
         own_agents: true,
     };
-    let serving = Arc::new(Serving::start(host.clone(), options).await.unwrap());
+    let serving = Arc::new(ServingChannels::start(host.clone(), options).await.unwrap());
     let project = Arc::new(TestProject::default());
     let mut app = AppOptions {
         channels: Some(Arc::clone(&serving)),
-        project: Arc::clone(&project) as Arc<dyn Project>,
+        project: Arc::clone(&project) as Arc<dyn ProjectService>,
         tokens,
         ..AppOptions::new(Arc::new(host.clone()))
     };
     change(&mut app);
-    let server = Server::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
+    let server = HttpServer::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
     TestServer { server, serving, host, project, folder }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rawko_core::Value as Data;
 use rawko_host::{Clock, Edition, Environment, SettingsReader};
-use rawko_server::{ServedTriggers, Tokens};
+use rawko_server::{ServedTriggers, ServerTokens};
 use rawko_store::Filter;
 use rawko_triggers::{Trigger, read_section};
 use serde_json::Value;
@@ -47,13 +47,13 @@ fn environment() -> Environment {
 fn triggers(text: &str) -> Vec<Trigger> {
     let environment = environment();
     let mut reader = SettingsReader::new(&environment);
-    let document = rawko_chart::Document::read(text).unwrap();
+    let document = rawko_chart::SpannedValue::read(text).unwrap();
     let (all, _) = read_section(&mut reader, &document, "config.yaml");
     assert!(reader.findings.is_empty(), "{:?}", reader.findings);
     all
 }
 
-async fn served(text: &str, clock: &FakeClock, tokens: Tokens) -> TestServer {
+async fn served(text: &str, clock: &FakeClock, tokens: ServerTokens) -> TestServer {
     let all = ServedTriggers::new(triggers(text), &environment()).unwrap();
     let clock = clock.clone();
     let server = start(tokens, |options| {
@@ -91,7 +91,7 @@ single: {schedule: '0 * * * *', start: {chart: door}}
 every: {schedule: {cron: '0 * * * *', missed: all, at_most: 3}, start: {chart: door}}
 unknown: {schedule: '0 * * * *', start: {chart: window}}
 ";
-    let server = served(text, &clock, Tokens::default()).await;
+    let server = served(text, &clock, ServerTokens::default()).await;
     let runner = server.server.triggers();
     runner.pass().await;
     assert_eq!(started(&server, "trigger:").len(), 4, "armed, and nothing of the past is due");
@@ -130,7 +130,8 @@ unknown: {schedule: '0 * * * *', start: {chart: window}}
 #[tokio::test]
 async fn a_run_that_was_not_recorded_is_not_started_again() {
     let clock = FakeClock::new();
-    let server = served("h: {schedule: '@hourly', start: {chart: door}}", &clock, Tokens::default()).await;
+    let server =
+        served("h: {schedule: '@hourly', start: {chart: door}}", &clock, ServerTokens::default()).await;
     server.server.triggers().pass().await;
     // A host that was killed between the start and the record.
     let id = "trigger:h:20261118T0100Z".to_owned();
@@ -147,7 +148,8 @@ async fn a_run_that_was_not_recorded_is_not_started_again() {
 #[tokio::test]
 async fn pausing_the_instance_pauses_the_trigger() {
     let clock = FakeClock::new();
-    let server = served("h: {schedule: '@hourly', start: {chart: door}}", &clock, Tokens::default()).await;
+    let server =
+        served("h: {schedule: '@hourly', start: {chart: door}}", &clock, ServerTokens::default()).await;
     let runner = server.server.triggers();
     runner.pass().await;
     server.host.pause("trigger:h", Data::str("ada")).await.unwrap();
@@ -231,7 +233,7 @@ async fn a_signed_delivery_counts_once() {
 #[tokio::test]
 async fn the_same_delivery_many_times_at_once_counts_once() {
     let clock = FakeClock::new();
-    let server = served(HOOKS, &clock, Tokens::default()).await;
+    let server = served(HOOKS, &clock, ServerTokens::default()).await;
     let asks = (0..20).map(|at| {
         signed(server.ask("POST", "/v1/webhooks/hub"), r#"{"open": true}"#, &format!("d-{}", at % 4))
     });

@@ -6,19 +6,19 @@ use std::process::Command;
 use std::sync::Arc;
 
 use rawko_host::{Engine, Host};
-use rawko_server::{AppOptions, Server};
+use rawko_server::{AppOptions, HttpServer};
 use rawko_store::MemoryStore;
 use tokio::net::TcpListener;
 
 use crate::charts;
 
 /// A server with the suite's charts and without tokens: the suite has no place for one.
-pub(crate) async fn serve() -> (Server, Host) {
+pub(crate) async fn serve() -> (HttpServer, Host) {
     let host = Host::builder().store(Arc::new(MemoryStore::new())).start().await.unwrap();
     charts::all().into_iter().for_each(|edition| host.library().offer(edition));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let engine: Arc<dyn Engine> = Arc::new(host.clone());
-    (Server::start(listener, AppOptions::new(engine)).unwrap(), host)
+    (HttpServer::start(listener, AppOptions::new(engine)).unwrap(), host)
 }
 
 async fn passes(revision: &'static str) {

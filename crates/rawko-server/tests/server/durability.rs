@@ -1,12 +1,12 @@
 //! State that survives any kind of server stop.
 
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 use serde_json::json;
 
 use crate::support::Setup;
 
-fn person(text: &str) -> Event {
-    Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() }
+fn person(text: &str) -> ChannelEvent {
+    ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,12 +39,12 @@ async fn a_turn_past_its_deadline_is_advanced_as_recovery() {
     let _clients = server.channel("standup", &["ada", "bob"]).await;
     let options =
         rawko_turns::TurnOptions { timeout_ms: Some(1), grace_ms: Some(600_000), ..Default::default() };
-    server.serving.channels().apply("standup", Event::Paused { by: "kim".into() }).await.unwrap();
-    let scope = rawko_turns::Scope::Channel;
-    server.serving.channels().apply("standup", Event::OptionsSet { scope, options }).await.unwrap();
+    server.serving.channels().apply("standup", ChannelEvent::Paused { by: "kim".into() }).await.unwrap();
+    let scope = rawko_turns::OptionScope::Channel;
+    server.serving.channels().apply("standup", ChannelEvent::OptionsSet { scope, options }).await.unwrap();
     // The turn resumes with almost no time left, and the server stops before or just after its end.
-    server.serving.channels().apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
-    server.serving.channels().apply("standup", Event::Resumed { by: "kim".into() }).await.unwrap();
+    server.serving.channels().apply("standup", ChannelEvent::Skipped { by: "kim".into() }).await.unwrap();
+    server.serving.channels().apply("standup", ChannelEvent::Resumed { by: "kim".into() }).await.unwrap();
     let folder = server.stop().await;
     let server = Setup::with("reconnectGraceSeconds: 600").after(&folder).start().await;
     server.until("standup", |channel| channel.turn.is_none()).await;

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use futures_util::SinkExt;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::Setup;
 
-fn person(text: String) -> Event {
-    Event::PersonSpoke { person: "kim".into(), id: None, text }
+fn person(text: String) -> ChannelEvent {
+    ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,8 +40,8 @@ async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
     let mut clients = server.channel("standup", &["ada", "bob", "flood"]).await;
     // They talk for more rounds than the guard against endless talk allows.
     let options = rawko_turns::TurnOptions { stuck_after_rounds: Some(0), ..Default::default() };
-    let scope = rawko_turns::Scope::Channel;
-    server.serving.channels().apply("standup", Event::OptionsSet { scope, options }).await.unwrap();
+    let scope = rawko_turns::OptionScope::Channel;
+    server.serving.channels().apply("standup", ChannelEvent::OptionsSet { scope, options }).await.unwrap();
     let mut flood = clients.pop().unwrap();
     let flooding = tokio::spawn(async move {
         let text = json!({"type": "message", "channel": "standup", "text": "!"}).to_string();
@@ -56,7 +56,12 @@ async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
         let name = ["ada", "bob"][round % 2].into();
         server.until("standup", |channel| channel.turn.as_ref().is_none_or(|turn| turn.agent != name)).await;
         if server.state("standup", "flood").await == "ACTIVE" {
-            server.serving.channels().apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
+            server
+                .serving
+                .channels()
+                .apply("standup", ChannelEvent::Skipped { by: "kim".into() })
+                .await
+                .unwrap();
         }
     }
     server.until("standup", |channel| channel.state_of(&"flood".into()).as_str() == "OFFLINE").await;

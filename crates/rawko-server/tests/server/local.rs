@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rawko_server::{EndedRound, RoundJudge, Taken, TakenTurn, TurnTaker};
-use rawko_turns::{AgentId, Event, Judgement};
+use rawko_server::{EndedRound, RoundJudge, TakenTurn, TurnOutcome, TurnTaker};
+use rawko_turns::{AgentId, ChannelEvent, RoundJudgement};
 
 use crate::support::Setup;
 
@@ -17,15 +17,15 @@ impl TurnTaker for Echo {
         vec!["echo".into()]
     }
 
-    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = TurnOutcome> + Send>> {
         Box::pin(async move {
             let texts: Vec<&str> = turn.messages.iter().map(|message| message.text.as_str()).collect();
             match texts.as_slice() {
-                [] => Taken::Passed,
-                ["fail"] => Taken::Failed("no idea".to_owned()),
-                ["ask"] => Taken::AwaitsPerson { reason: "a question".to_owned() },
+                [] => TurnOutcome::Passed,
+                ["fail"] => TurnOutcome::Failed("no idea".to_owned()),
+                ["ask"] => TurnOutcome::AwaitsPerson { reason: "a question".to_owned() },
                 ["hang"] => std::future::pending().await,
-                texts => Taken::Said(format!("I heard {} TURN_COMPLETE", texts.join(" and "))),
+                texts => TurnOutcome::Said(format!("I heard {} TURN_COMPLETE", texts.join(" and "))),
             }
         })
     }
@@ -35,7 +35,7 @@ impl TurnTaker for Echo {
 async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
     let server = Setup::with("channels:\n  standup: {agents: [echo]}").taker(Arc::new(Echo)).start().await;
     let channels = server.serving.channels();
-    let say = |text: &str| Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+    let say = |text: &str| ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
     let idle = || server.until("standup", |channel| channel.state_of(&"echo".into()).as_str() == "IDLE");
     idle().await;
     channels.apply("standup", say("hello")).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
     idle().await;
     channels.apply("standup", say("hang")).await.unwrap();
     server.until("standup", |channel| channel.turn.is_some()).await;
-    channels.apply("standup", Event::Skipped { by: "kim".into() }).await.unwrap();
+    channels.apply("standup", ChannelEvent::Skipped { by: "kim".into() }).await.unwrap();
     channels.apply("standup", say("again")).await.unwrap();
     server.until("standup", |channel| channel.posted == 10).await;
     assert_eq!(
@@ -78,8 +78,8 @@ impl TurnTaker for Talkers {
         vec!["ping".into(), "pong".into()]
     }
 
-    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
-        Box::pin(async move { Taken::Said(format!("Thought {}.", turn.turn)) })
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = TurnOutcome> + Send>> {
+        Box::pin(async move { TurnOutcome::Said(format!("Thought {}.", turn.turn)) })
     }
 }
 
@@ -92,7 +92,7 @@ async fn two_talkers_rest_as_stuck_and_a_person_wakes_them() {
     assert_eq!(glance.channel.rounds.number, 5);
     let texts = server.texts("den").await;
     assert!(texts.iter().any(|text| text.contains("stuck: 5 rounds without progress")), "{texts:?}");
-    let say = Event::PersonSpoke { person: "kim".into(), id: None, text: "Go on.".into() };
+    let say = ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: "Go on.".into() };
     server.serving.channels().apply("den", say).await.unwrap();
     server.until("den", |channel| channel.rounds.number >= 10 && channel.rounds.stuck).await;
 }
@@ -101,13 +101,13 @@ async fn two_talkers_rest_as_stuck_and_a_person_wakes_them() {
 struct Judge;
 
 impl RoundJudge for Judge {
-    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>> {
+    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<RoundJudgement>> + Send>> {
         let rounds = round.memory.as_u64().unwrap_or(0) + 1;
         let without = if rounds <= 12 { 0 } else { round.without };
         assert_eq!(round.agents, ["ping", "pong"]);
-        Box::pin(
-            async move { Some(Judgement { without, is_loop: false, memory: rounds.into(), counted: None }) },
-        )
+        Box::pin(async move {
+            Some(RoundJudgement { without, is_loop: false, memory: rounds.into(), counted: None })
+        })
     }
 }
 
@@ -128,14 +128,14 @@ impl TurnTaker for Slow {
         vec!["slow".into()]
     }
 
-    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = TurnOutcome> + Send>> {
         let release = Arc::clone(&self.0);
         Box::pin(async move {
             if turn.messages.is_empty() {
-                return Taken::Passed;
+                return TurnOutcome::Passed;
             }
             release.notified().await;
-            Taken::Said("I am done.".to_owned())
+            TurnOutcome::Said("I am done.".to_owned())
         })
     }
 }
@@ -147,12 +147,12 @@ async fn an_answer_waits_while_the_channel_is_paused() {
     let server = setup.start().await;
     let channels = server.serving.channels();
     server.until("den", |channel| channel.state_of(&"slow".into()).as_str() == "IDLE").await;
-    let say = |text: &str| Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+    let say = |text: &str| ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
     channels.apply("den", say("Begin.")).await.unwrap();
     server.until("den", |channel| channel.turn.is_some()).await;
-    channels.apply("den", Event::Paused { by: "kim".into() }).await.unwrap();
+    channels.apply("den", ChannelEvent::Paused { by: "kim".into() }).await.unwrap();
     release.notify_one();
-    let told = channels.apply("den", Event::Resumed { by: "kim".into() }).await;
+    let told = channels.apply("den", ChannelEvent::Resumed { by: "kim".into() }).await;
     assert!(told.is_ok(), "{told:?}");
     server.until("den", |channel| channel.posted == 2 && channel.turn.is_none()).await;
     assert_eq!(server.texts("den").await, ["kim: Begin.", "slow: I am done."]);
@@ -164,7 +164,7 @@ async fn a_paused_instance_gives_no_turn() {
     let server = Setup::with("channels:\n  den: {agents: [echo]}").taker(Arc::new(Echo)).start().await;
     let channels = server.serving.channels();
     server.until("den", |channel| channel.state_of(&"echo".into()).as_str() == "IDLE").await;
-    let say = |text: &str| Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+    let say = |text: &str| ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
     let id = rawko_server::channel_instance("den");
     server.host.pause(&id, rawko_core::Value::str("kim")).await.unwrap();
     let before = channels.look("den").await.unwrap().channel.turns;

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 
 use crate::support::Setup;
 
@@ -122,7 +122,7 @@ async fn a_process_that_an_agent_detached_ends_with_the_server() {
 async fn what_a_person_says_reaches_a_process_in_its_turn() {
     let server = setup().start().await;
     server.until("standup", |channel| channel.posted == 1).await;
-    let said = Event::PersonSpoke { person: "kim".into(), id: None, text: "go on".into() };
+    let said = ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: "go on".into() };
     server.serving.channels().apply("standup", said).await.unwrap();
     server.until("standup", |channel| channel.turn.is_none()).await;
     assert_eq!(server.state("standup", "worker").await, "IDLE");

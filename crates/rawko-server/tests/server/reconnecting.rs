@@ -1,6 +1,6 @@
 //! Connections that break, reconnect, or exist twice.
 
-use rawko_turns::{Event, Scope, TurnOptions};
+use rawko_turns::{ChannelEvent, OptionScope, TurnOptions};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::MaybeTlsStream;
@@ -12,7 +12,7 @@ async fn grace(server: &TestServer, ms: u64) {
     server
         .serving
         .channels()
-        .apply("standup", Event::OptionsSet { scope: Scope::Channel, options })
+        .apply("standup", ChannelEvent::OptionsSet { scope: OptionScope::Channel, options })
         .await
         .unwrap();
 }

@@ -1,16 +1,16 @@
 //! The `turns` section: its options and its findings.
 
 use expect_test::expect;
-use rawko_chart::Source;
-use rawko_chart::render::{Style, report};
+use rawko_chart::SourceFile;
+use rawko_chart::render::{ReportStyle, report};
 use rawko_host::{Environment, Settings};
 use rawko_server::TurnSettings;
 
 fn read(text: &str) -> (TurnSettings, String) {
-    let source = Source::new(".rawko/config.yaml", text);
+    let source = SourceFile::new(".rawko/config.yaml", text);
     let (settings, _) = Settings::of_source(&source, &Environment::of_process());
     let (turns, problems) = TurnSettings::read(&settings, std::path::Path::new("."));
-    let words = problems.iter().map(|(_, findings)| report(findings, &source, Style { color: false }));
+    let words = problems.iter().map(|(_, findings)| report(findings, &source, ReportStyle { color: false }));
     (turns, words.collect())
 }
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use rawko_chart::Source;
-use rawko_host::{Environment, Host, Observation, Observer, Settings, SystemClock};
+use rawko_chart::SourceFile;
+use rawko_host::{Environment, Host, HostEvent, Observer, Settings, SystemClock};
 use rawko_server::{
-    AppOptions, Entry, Role, RoundJudge, ServeOptions, Server, Serving, Tokens, TurnSettings, TurnTaker,
-    member_instance,
+    AppOptions, HttpServer, LogEntry, Role, RoundJudge, ServeOptions, ServerTokens, ServingChannels,
+    TurnSettings, TurnTaker, member_instance,
 };
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
@@ -32,18 +32,18 @@ impl Troubles {
 }
 
 impl Observer for Troubles {
-    fn observe(&self, observation: Observation) {
-        if let Observation::Troubled { about, message } = observation {
+    fn observe(&self, observation: HostEvent) {
+        if let HostEvent::Troubled { about, message } = observation {
             self.0.lock().unwrap().push(format!("{about}: {message}"));
         }
     }
 }
 
 pub(crate) struct TestServer {
-    pub(crate) serving: Arc<Serving>,
-    server: Server,
+    pub(crate) serving: Arc<ServingChannels>,
+    server: HttpServer,
     pub(crate) host: Host,
-    pub(crate) log: Arc<Mutex<Vec<Entry>>>,
+    pub(crate) log: Arc<Mutex<Vec<LogEntry>>>,
     pub(crate) troubles: Arc<Troubles>,
     pub(crate) folder: Arc<tempfile::TempDir>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct TestServer {
 /// Configuration of a test server.
 pub(crate) struct Setup {
     settings: String,
-    tokens: Tokens,
+    tokens: ServerTokens,
     folder: Arc<tempfile::TempDir>,
     takers: Vec<Arc<dyn TurnTaker>>,
     judge: Option<Arc<dyn RoundJudge>>,
@@ -67,7 +67,7 @@ impl Setup {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         Self {
             settings: turns.to_owned(),
-            tokens: Tokens::default(),
+            tokens: ServerTokens::default(),
             folder,
             takers: Vec::new(),
             judge: None,
@@ -100,7 +100,8 @@ impl Setup {
     }
 
     pub(crate) async fn start(self) -> TestServer {
-        let store = SqliteStore::open(&self.folder.path().join("rawko.db"), Options::default()).unwrap();
+        let store =
+            SqliteStore::open(&self.folder.path().join("rawko.db"), SqliteOptions::default()).unwrap();
         let troubles = Arc::new(Troubles::default());
         let observer = Arc::clone(&troubles) as Arc<dyn Observer>;
         let host = Host::builder().store(Arc::new(store)).observer(observer).start().await.unwrap();
@@ -111,7 +112,7 @@ impl Setup {
             text
         };
         let (settings, findings) =
-            Settings::of_source(&Source::new("config.yaml", text), &Environment::of_process());
+            Settings::of_source(&SourceFile::new("config.yaml", text), &Environment::of_process());
         assert!(findings.is_empty(), "{findings:?}");
         let (settings, problems) = TurnSettings::read(&settings, self.folder.path());
         assert!(problems.is_empty(), "{problems:?}");
@@ -123,13 +124,13 @@ impl Setup {
             tokens: self.tokens.clone(),
             takers: self.takers,
             clock: Arc::new(SystemClock),
-            log: Arc::new(move |entry: &Entry| sink.lock().unwrap().push(entry.clone())),
+            log: Arc::new(move |entry: &LogEntry| sink.lock().unwrap().push(entry.clone())),
             own_agents: true,
         };
-        let serving = Arc::new(Serving::start(host.clone(), options).await.unwrap());
+        let serving = Arc::new(ServingChannels::start(host.clone(), options).await.unwrap());
         let channels = Some(Arc::clone(&serving));
         let app = AppOptions { channels, tokens: self.tokens, ..AppOptions::new(Arc::new(host.clone())) };
-        let server = Server::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
+        let server = HttpServer::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), app).unwrap();
         TestServer { serving, server, host, log, troubles, folder: self.folder }
     }
 }

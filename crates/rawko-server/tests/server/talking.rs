@@ -1,12 +1,12 @@
 //! The protocol in normal operation.
 
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 use serde_json::json;
 
 use crate::support::{Setup, TestServer};
 
-fn person(text: &str) -> Event {
-    Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() }
+fn person(text: &str) -> ChannelEvent {
+    ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() }
 }
 
 async fn two() -> (TestServer, crate::support::Client, crate::support::Client) {
@@ -87,8 +87,13 @@ async fn a_turn_that_takes_too_long_goes_on_to_the_next() {
     let server = Setup::with("defaultTimeoutSeconds: 0.2").start().await;
     server.serving.channels().create("standup", Default::default()).await.unwrap();
     let settings = rawko_turns::TurnOptions { timeout_ms: Some(200), ..Default::default() };
-    let scope = rawko_turns::Scope::Channel;
-    server.serving.channels().apply("standup", Event::OptionsSet { scope, options: settings }).await.unwrap();
+    let scope = rawko_turns::OptionScope::Channel;
+    server
+        .serving
+        .channels()
+        .apply("standup", ChannelEvent::OptionsSet { scope, options: settings })
+        .await
+        .unwrap();
     let (mut ada, mut bob) = (server.agent("ada").await, server.agent("bob").await);
     server.serving.assign("standup", "ada", "kim").await.unwrap();
     server.serving.assign("standup", "bob", "kim").await.unwrap();
@@ -141,14 +146,14 @@ async fn an_agent_in_two_channels_has_its_turns_apart() {
 async fn removed_and_paused_agents_are_told() {
     let (server, mut ada, mut bob) = two().await;
     ada.expect("turn_granted").await;
-    server.serving.channels().apply("standup", Event::Paused { by: "kim".into() }).await.unwrap();
+    server.serving.channels().apply("standup", ChannelEvent::Paused { by: "kim".into() }).await.unwrap();
     assert_eq!(ada.expect("turn_suspended").await["why"], "channel_paused");
-    server.serving.channels().apply("standup", Event::Resumed { by: "kim".into() }).await.unwrap();
+    server.serving.channels().apply("standup", ChannelEvent::Resumed { by: "kim".into() }).await.unwrap();
     ada.expect("resumed").await;
     server
         .serving
         .channels()
-        .apply("standup", Event::Removed { agent: "ada".into(), by: "kim".into() })
+        .apply("standup", ChannelEvent::Removed { agent: "ada".into(), by: "kim".into() })
         .await
         .unwrap();
     assert_eq!(ada.expect("turn_ended").await["why"], "removed");

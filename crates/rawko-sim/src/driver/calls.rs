@@ -1,13 +1,13 @@
-//! `Services`: the simulated world that calls reach. A call has its effect when it begins; its answers arrive later,
+//! `SimServices`: the simulated world that calls reach. A call has its effect when it begins; its answers arrive later,
 //! never, or more than once.
 
 use std::sync::Arc;
 
 use rawko_core::{Invoke, TimerPurpose, Value};
-use rawko_instance::{EffectPlace, EffectResult, Input, Instance, Request, ServiceError};
+use rawko_instance::{EffectPlace, EffectResult, Input, Instance, ServiceError, ServiceRequest};
 use rawko_store::{EffectKind, InstanceKey, OpenEffect};
 
-use super::{Delivery, Driver};
+use super::{SimDelivery, SimDriver};
 
 /// A call as a service sees it.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct CallRequest {
     /// The effect that the answer closes; its id is the idempotency key.
     pub effect: OpenEffect,
     /// Service name and input.
-    pub request: Request,
+    pub request: ServiceRequest,
     /// Virtual time of the call in milliseconds.
     pub now_ms: i64,
     /// When the chart stops waiting for this attempt.
@@ -28,9 +28,9 @@ impl CallRequest {
     /// Returns the input of the call, or the data of a send.
     pub fn input(&self) -> &Value {
         match &self.request {
-            Request::Invoke(invoke) => &invoke.input,
-            Request::Call { params, .. } => params,
-            Request::Send(send) => &send.data,
+            ServiceRequest::Invoke(invoke) => &invoke.input,
+            ServiceRequest::Call { params, .. } => params,
+            ServiceRequest::Send(send) => &send.data,
         }
     }
 
@@ -59,7 +59,7 @@ impl CallAnswer {
 }
 
 /// Implementation of all services of a simulated world.
-pub trait Services {
+pub trait SimServices {
     /// Called before an invoke is planned. Returns the kind of effect to use instead of the one in its `src`, if any.
     fn plan(&mut self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
         None
@@ -85,8 +85,8 @@ pub trait Services {
     fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 
-impl Driver {
-    pub(super) fn call(&mut self, effect: OpenEffect, request: Request) {
+impl SimDriver {
+    pub(super) fn call(&mut self, effect: OpenEffect, request: ServiceRequest) {
         let timeout_ms = self.timeout_of(effect.instance, effect.invocation);
         let instance = self.live.get(&effect.instance).map(|it| Arc::clone(it.id())).unwrap_or_default();
         let place = EffectPlace::of(&effect);
@@ -95,7 +95,7 @@ impl Driver {
         for CallAnswer { after_ms, result, survives_stop } in answers {
             let due_ms = self.now_ms.saturating_add(i64::try_from(after_ms).unwrap_or(i64::MAX));
             let input = Input::Result { effect: place, result };
-            let delivery = Delivery { to: call.effect.instance, input, request: None };
+            let delivery = SimDelivery { to: call.effect.instance, input, request: None };
             let order = self.next_order();
             self.agenda.insert((due_ms, order), (delivery, survives_stop));
         }

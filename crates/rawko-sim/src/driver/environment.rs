@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Value, World, split_item_name};
-use rawko_instance::{AgentResolver, Environment, Gate, Instance, Limits, Request, ServiceError};
+use rawko_instance::{
+    AgentResolver, Gate, Instance, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest,
+};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
-use super::Driver;
+use super::SimDriver;
 
-impl Environment for Driver {
+impl MachineEnvironment for SimDriver {
     fn world(&self) -> &World {
         &self.setup.world
     }
@@ -17,7 +19,7 @@ impl Environment for Driver {
         &self.setup.gate
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> InstanceLimits {
         self.setup.limits
     }
 
@@ -48,7 +50,7 @@ impl Environment for Driver {
         Value::Null
     }
 
-    fn may_repeat(&self, effect: &OpenEffect, _request: &Request) -> bool {
+    fn may_repeat(&self, effect: &OpenEffect, _request: &ServiceRequest) -> bool {
         self.services.borrow().may_repeat(&effect.name)
     }
 

@@ -1,4 +1,4 @@
-//! `Driver`: the instance machine in virtual time, over a real [`Store`]. It does what a host does (commit, then perform)
+//! `SimDriver`: the instance machine in virtual time, over a real [`Store`]. It does what a host does (commit, then perform)
 //! one operation at a time, so that a crash or a fault can be placed between any two of them.
 
 mod calls;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use rawko_chart::Resolution;
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, ServiceError,
-    StepFailure, StepTrace,
+    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, InstanceLimits, NewRoot, Receipt,
+    ServiceError, StepFailure, StepTrace,
 };
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
-pub use calls::{CallAnswer, CallRequest, Services};
+pub use calls::{CallAnswer, CallRequest, SimServices};
 pub use chaos::{Calm, Chaos, CommitFate, Point};
 
 /// Inputs that one moment may set off before the driver stops: events that never end.
@@ -30,13 +30,13 @@ const INPUTS_OF_ITEMS_MAX: usize = 2_000_000;
 
 /// Configuration of the simulated project.
 #[derive(Clone, Default)]
-pub struct Setup {
+pub struct SimSetup {
     /// Charts that instances can be started from and invoke.
     pub charts: Vec<Arc<Chart>>,
     /// Rules about the services that may be called.
     pub gate: Gate,
     /// Limits of the machine, as in the `host` settings.
-    pub limits: Limits,
+    pub limits: InstanceLimits,
     /// Settings and agents that expressions see.
     pub world: World,
     /// Resolves `agent:` names; without it they are services.
@@ -45,7 +45,7 @@ pub struct Setup {
     pub takes_facts: bool,
 }
 
-impl Setup {
+impl SimSetup {
     /// The newest chart that `id` or `id@range` means, as on a host.
     pub fn resolve(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
         let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
@@ -67,47 +67,47 @@ impl Setup {
 
 /// Result of the last operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum DriverTurn {
     /// Something was taken.
     Took,
     /// Nothing waits at this moment.
     Idle,
-    /// The process died; [`Driver::restart`] continues from the store.
+    /// The process died; [`SimDriver::restart`] continues from the store.
     Crashed,
     /// Too many inputs at one moment.
     Runaway,
 }
 
 /// Reply to an input from outside, once it is committed.
-pub type Reply = Result<Receipt, InstanceError>;
+pub type SimReply = Result<Receipt, InstanceError>;
 
 /// An input on its way to an instance, and the number of the request that waits for its commit.
 #[derive(Clone, Debug)]
-pub(crate) struct Delivery {
+pub(crate) struct SimDelivery {
     pub(crate) to: InstanceKey,
     pub(crate) input: Input,
     pub(crate) request: Option<u64>,
 }
 
 /// The driver and its volatile state: everything but the store is lost in a crash.
-pub struct Driver {
-    pub(crate) setup: Setup,
+pub struct SimDriver {
+    pub(crate) setup: SimSetup,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) services: RefCell<Box<dyn Services>>,
+    pub(crate) services: RefCell<Box<dyn SimServices>>,
     pub(crate) chaos: Box<dyn Chaos>,
     pub(crate) now_ms: i64,
     pub(crate) epoch: u64,
     pub(crate) live: BTreeMap<InstanceKey, Instance>,
-    pub(crate) queue: VecDeque<Delivery>,
+    pub(crate) queue: VecDeque<SimDelivery>,
     /// Answers of running calls, by the time they arrive and the order in which the calls began.
-    pub(crate) agenda: BTreeMap<(i64, u64), (Delivery, bool)>,
+    pub(crate) agenda: BTreeMap<(i64, u64), (SimDelivery, bool)>,
     /// When each instance does something by itself next, and in which order these deadlines were set.
     pub(crate) deadlines: BTreeMap<InstanceKey, (i64, u64)>,
     /// Traces of the steps at this moment, if tracing is on.
     pub(crate) traces: Option<Vec<StepTrace>>,
     /// Failures of steps since they were taken last.
     pub(crate) failures: Vec<StepFailure>,
-    pub(crate) replies: BTreeMap<u64, Reply>,
+    pub(crate) replies: BTreeMap<u64, SimReply>,
     /// A commit that was reported as failed and is found by the next start ([`CommitFate::Torn`]).
     pub(crate) torn: Vec<Commit>,
     pub(crate) next_request: u64,
@@ -118,9 +118,13 @@ pub struct Driver {
     pub(crate) items: Cell<usize>,
 }
 
-impl Driver {
+impl SimDriver {
     /// Creates a driver over a store and recovers the instances in it.
-    pub fn new(setup: Setup, store: Arc<dyn Store>, services: Box<dyn Services>) -> Result<Self, StoreError> {
+    pub fn new(
+        setup: SimSetup,
+        store: Arc<dyn Store>,
+        services: Box<dyn SimServices>,
+    ) -> Result<Self, StoreError> {
         let mut driver = Self {
             setup,
             store,
@@ -167,16 +171,16 @@ impl Driver {
     }
 
     /// The world that calls reach.
-    pub fn services(&self) -> std::cell::Ref<'_, Box<dyn Services>> {
+    pub fn services(&self) -> std::cell::Ref<'_, Box<dyn SimServices>> {
         self.services.borrow()
     }
 
     /// Borrows the services, to change their answers during a run.
-    pub fn services_mut(&self) -> std::cell::RefMut<'_, Box<dyn Services>> {
+    pub fn services_mut(&self) -> std::cell::RefMut<'_, Box<dyn SimServices>> {
         self.services.borrow_mut()
     }
 
-    /// Keeps traces of steps from now on; [`Driver::take_traces`] has them.
+    /// Keeps traces of steps from now on; [`SimDriver::take_traces`] has them.
     pub fn trace(&mut self) {
         self.traces = Some(Vec::new());
     }
@@ -197,8 +201,8 @@ impl Driver {
         self.next_order
     }
 
-    /// Starts an instance; after [`Turn::Took`] it exists.
-    pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<Turn, InstanceError> {
+    /// Starts an instance; after [`DriverTurn::Took`] it exists.
+    pub fn start(&mut self, id: &str, chart: &Arc<Chart>, input: Value) -> Result<DriverTurn, InstanceError> {
         self.start_within(id, chart, input, Value::Null)
     }
 
@@ -209,7 +213,7 @@ impl Driver {
         chart: &Arc<Chart>,
         input: Value,
         budget: Value,
-    ) -> Result<Turn, InstanceError> {
+    ) -> Result<DriverTurn, InstanceError> {
         let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget };
         let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
         self.commit(instance, tx, &[])
@@ -221,37 +225,37 @@ impl Driver {
         id: &str,
         source: ForkSource,
         set: &[(String, String)],
-    ) -> Result<Turn, InstanceError> {
+    ) -> Result<DriverTurn, InstanceError> {
         let (instance, tx) = source.fork(set, id, &*self, self.now_ms)?;
         self.commit(instance, tx, &[])
     }
 
-    /// Queues an input from outside; [`Driver::take_reply`] has the answer once it is committed.
+    /// Queues an input from outside; [`SimDriver::take_reply`] has the answer once it is committed.
     pub fn request(&mut self, id: &str, input: Input) -> Result<u64, StoreError> {
         let request = self.next_request;
         self.next_request += 1;
         match self.store.find(id)? {
-            Some(row) => self.queue.push_back(Delivery { to: row.key, input, request: Some(request) }),
+            Some(row) => self.queue.push_back(SimDelivery { to: row.key, input, request: Some(request) }),
             None => return Err(StoreError::Refused(format!("there is no instance `{id}`"))),
         }
         Ok(request)
     }
 
     /// Takes the reply to a request; `None` while its commit is pending.
-    pub fn take_reply(&mut self, request: u64) -> Option<Reply> {
+    pub fn take_reply(&mut self, request: u64) -> Option<SimReply> {
         self.replies.remove(&request)
     }
 
     /// Takes everything that waits at this moment.
-    pub fn settle(&mut self) -> Result<Turn, InstanceError> {
+    pub fn settle(&mut self) -> Result<DriverTurn, InstanceError> {
         let mut taken = 0;
         while taken < INPUTS_MAX + (INPUTS_PER_ITEM * self.items.get()).min(INPUTS_OF_ITEMS_MAX) {
             match self.turn()? {
-                Turn::Took => taken += 1,
-                turn @ (Turn::Idle | Turn::Crashed | Turn::Runaway) => return Ok(turn),
+                DriverTurn::Took => taken += 1,
+                turn @ (DriverTurn::Idle | DriverTurn::Crashed | DriverTurn::Runaway) => return Ok(turn),
             }
         }
-        Ok(Turn::Runaway)
+        Ok(DriverTurn::Runaway)
     }
 
     /// When the next timer fires, approval expires or call answers.

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use rawko_core::Snapshot;
-use rawko_instance::{Input, Instance, InstanceError, Message, Pace, Saved};
+use rawko_instance::{Input, Instance, InstanceError, Pace, SavedInstance, StoredMessage};
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, RecordKind, StoreError, content};
 
-use super::{Delivery, Driver};
+use super::{SimDelivery, SimDriver};
 
-impl Driver {
+impl SimDriver {
     /// The process dies: instances, queued inputs and running calls are gone. What calls did in the world stays.
     pub fn crash(&mut self) {
         self.live.clear();
@@ -44,15 +44,15 @@ impl Driver {
             if is_call && last != Some(effect.instance) {
                 last = Some(effect.instance);
                 let input = Input::Restart { epoch: self.epoch };
-                queue.push(Delivery { to: effect.instance, input, request: None });
+                queue.push(SimDelivery { to: effect.instance, input, request: None });
             }
         }
         for inbound in self.store.inbound(None)? {
             let text = content::unpack(&inbound.event, &mut |hash| self.store.blob(hash))?;
-            let message = serde_json::from_str::<Message>(&text)
+            let message = serde_json::from_str::<StoredMessage>(&text)
                 .map_err(|error| StoreError::Damaged(format!("message {}: {error}", inbound.seq)))?;
             let input = Input::Message { seq: inbound.seq, message };
-            queue.push(Delivery { to: inbound.to, input, request: None });
+            queue.push(SimDelivery { to: inbound.to, input, request: None });
         }
         while !queue.is_empty() {
             let at = self.chaos.picks(queue.len()).min(queue.len() - 1);
@@ -94,7 +94,7 @@ impl Driver {
             None => None,
         };
         let audit = self.store.audit(Some(&row.new.id), usize::MAX)?;
-        let saved = Saved {
+        let saved = SavedInstance {
             key: row.key,
             new: row.new.clone(),
             parent,

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::Chart;
 
 /// Pays with retries, packs in a child, asks a person, reports to the hub and waits for its answer.
@@ -271,7 +271,7 @@ statechart:
 pub(crate) fn charts() -> &'static [Arc<Chart>] {
     static CHARTS: LazyLock<Vec<Arc<Chart>>> = LazyLock::new(|| {
         let read = |text: &str| {
-            let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
+            let loaded = load(&SourceFile::new("chart.yaml", text), &Registry::default());
             Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
         };
         [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER, PAYER, FOLDER]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{Gate, Input, InstanceError, PersonAnswer};
-use rawko_sim::driver::{Driver, Reply, Setup, Turn};
-use rawko_store::{Filter, MemoryStore, Store, StoreError, Wait};
+use rawko_sim::driver::{DriverTurn, SimDriver, SimReply, SimSetup};
+use rawko_store::{Filter, MemoryStore, Store, StoreError, WaitReason};
 
 use crate::charts::{chart, charts};
 use crate::dice::Dice;
@@ -22,9 +22,9 @@ pub(crate) struct Run {
     pub(crate) world: Rc<RefCell<World>>,
     /// The handle of the host that owns the store.
     pub(crate) store: Arc<MemoryStore>,
-    pub(crate) driver: Driver,
+    pub(crate) driver: SimDriver,
     /// A host that was replaced and does not know it yet.
-    stale: Option<Driver>,
+    stale: Option<SimDriver>,
     pub(crate) orders: Vec<String>,
     /// Ticks by number: whether the client has its acknowledgement.
     pub(crate) ticks: BTreeMap<u64, bool>,
@@ -59,10 +59,10 @@ pub(crate) fn receiver(tick: u64) -> &'static str {
     if tick % 3 == 2 { "clock" } else { "hub" }
 }
 
-fn driver(fate: &Rc<RefCell<Fate>>, world: &Rc<RefCell<World>>, store: &Arc<MemoryStore>) -> Driver {
-    let setup = Setup { charts: charts().to_vec(), gate: Gate::open(), ..Setup::default() };
+fn driver(fate: &Rc<RefCell<Fate>>, world: &Rc<RefCell<World>>, store: &Arc<MemoryStore>) -> SimDriver {
+    let setup = SimSetup { charts: charts().to_vec(), gate: Gate::open(), ..SimSetup::default() };
     let services = Box::new(Outside(Rc::clone(world)));
-    let mut driver = Driver::new(setup, Arc::clone(store) as Arc<dyn Store>, services).unwrap();
+    let mut driver = SimDriver::new(setup, Arc::clone(store) as Arc<dyn Store>, services).unwrap();
     driver.set_chaos(Box::new(Storm(Rc::clone(fate))));
     driver
 }
@@ -117,14 +117,14 @@ impl Run {
         }
     }
 
-    fn after(&mut self, turn: &Turn) {
+    fn after(&mut self, turn: &DriverTurn) {
         match turn {
-            Turn::Took | Turn::Idle => {}
-            Turn::Crashed => {
+            DriverTurn::Took | DriverTurn::Idle => {}
+            DriverTurn::Crashed => {
                 self.totals.crashes += 1;
                 self.driver.restart().unwrap();
             }
-            Turn::Runaway => panic!("inputs never end"),
+            DriverTurn::Runaway => panic!("inputs never end"),
         }
     }
 
@@ -187,7 +187,9 @@ impl Run {
 
     /// The last record of a paused instance is its pause: nothing has moved it since.
     fn paused_rest(&self) {
-        for row in self.store.list(&Filter { waits: vec![Wait::Paused], ..Filter::default() }).unwrap().rows {
+        for row in
+            self.store.list(&Filter { waits: vec![WaitReason::Paused], ..Filter::default() }).unwrap().rows
+        {
             let last = self.store.records(row.key, 0, usize::MAX).unwrap().pop().unwrap();
             assert!(last.event.contains("pause_requested"), "{} moved while paused: {last:?}", row.new.id);
         }
@@ -199,7 +201,7 @@ impl Run {
             let _ = self.driver.request(&row.new.id, Input::Resume { by: Value::Null }).unwrap();
         }
         self.work();
-        let paused = Filter { waits: vec![Wait::Paused], ..Filter::default() };
+        let paused = Filter { waits: vec![WaitReason::Paused], ..Filter::default() };
         assert_eq!(self.store.list(&paused).unwrap().total, 0, "an instance stays paused after a resume");
     }
 
@@ -230,7 +232,7 @@ impl Run {
         }
     }
 
-    fn ask_stale(&mut self, id: &str, input: Input) -> Option<Reply> {
+    fn ask_stale(&mut self, id: &str, input: Input) -> Option<SimReply> {
         let request = self.stale.as_mut()?.request(id, input).unwrap();
         for _ in 0..10 {
             self.turn_stale();
@@ -247,9 +249,9 @@ impl Run {
         let Some(stale) = &mut self.stale else { return };
         let before = self.store.last_seq().unwrap();
         let is_over = match stale.turn() {
-            Ok(Turn::Took) => false,
-            Ok(Turn::Idle) => !stale.advance_to_next(i64::MAX / 2).unwrap(),
-            Ok(Turn::Crashed | Turn::Runaway) => true,
+            Ok(DriverTurn::Took) => false,
+            Ok(DriverTurn::Idle) => !stale.advance_to_next(i64::MAX / 2).unwrap(),
+            Ok(DriverTurn::Crashed | DriverTurn::Runaway) => true,
             Err(InstanceError::Store(StoreError::Fenced { .. })) => {
                 self.totals.fenced += 1;
                 true
@@ -270,7 +272,7 @@ impl Run {
             }
             let turn = self.driver.turn().unwrap();
             self.after(&turn);
-            if turn == Turn::Idle {
+            if turn == DriverTurn::Idle {
                 self.paused_rest();
                 return;
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 use rawko_instance::{Category, ServiceError};
-use rawko_sim::driver::{CallAnswer, CallRequest, Services};
+use rawko_sim::driver::{CallAnswer, CallRequest, SimServices};
 use rawko_store::{MemoryStore, Store};
 
 use crate::fan_outs;
@@ -110,7 +110,7 @@ impl World {
     }
 }
 
-impl Services for Outside {
+impl SimServices for Outside {
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
         self.0.borrow_mut().call(request)
     }

@@ -1,28 +1,29 @@
 //! Cases about commits: they are atomic, and they update effects, messages, deliveries, blobs and the audit.
 
 use super::sample::{begin, effect, empty, inbound, snapshot, steps};
-use super::{Broken, Case, refused, same};
+use super::{ConformanceCase, Nonconformance, refused, same};
 use crate::StoreError;
 use crate::store::{Filter, Store};
 use crate::{
-    AuditLine, Blob, Commit, Delivery, EffectKind, Head, Inbound, InstanceKey, OpenEffect, RecordKind, Wait,
+    AuditLine, Blob, Commit, EffectKind, Head, Inbound, InstanceKey, KeyedDelivery, OpenEffect, RecordKind,
+    WaitReason,
 };
 use rawko_instance::content;
 
-pub(super) const CASES: &[Case] = &[
-    Case { name: "a batch with one bad commit leaves nothing", run: whole_or_nothing },
-    Case { name: "what contradicts the store is refused", run: contradictions },
-    Case { name: "each step is recorded once, in order", run: steps_once },
-    Case { name: "effects are open until they are closed", run: effects },
-    Case { name: "inbound events stay until they are taken", run: messages },
-    Case { name: "a delivery is recognised, the first one stands", run: deliveries },
-    Case { name: "a blob is kept once", run: blobs },
-    Case { name: "the audit gives its last lines, oldest first", run: audit },
-    Case { name: "marks never fall", run: marks },
+pub(super) const CASES: &[ConformanceCase] = &[
+    ConformanceCase { name: "a batch with one bad commit leaves nothing", run: whole_or_nothing },
+    ConformanceCase { name: "what contradicts the store is refused", run: contradictions },
+    ConformanceCase { name: "each step is recorded once, in order", run: steps_once },
+    ConformanceCase { name: "effects are open until they are closed", run: effects },
+    ConformanceCase { name: "inbound events stay until they are taken", run: messages },
+    ConformanceCase { name: "a delivery is recognised, the first one stands", run: deliveries },
+    ConformanceCase { name: "a blob is kept once", run: blobs },
+    ConformanceCase { name: "the audit gives its last lines, oldest first", run: audit },
+    ConformanceCase { name: "marks never fall", run: marks },
 ];
 
 /// Returns the whole content of a store, for comparison.
-fn everything(store: &dyn Store) -> Result<String, Broken> {
+fn everything(store: &dyn Store) -> Result<String, Nonconformance> {
     Ok(format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         store.list(&Filter::default())?,
@@ -45,24 +46,24 @@ fn blob() -> Blob {
 /// Returns a commit of instance 1 with a value in every field.
 fn busy() -> Commit {
     Commit {
-        head: Some(Box::new(Head { wait: Wait::Timer, next_due_ms: Some(5), ..Head::default() })),
+        head: Some(Box::new(Head { wait: WaitReason::Timer, next_due_ms: Some(5), ..Head::default() })),
         blobs: vec![blob()],
         opened: vec![effect(1, 1, 1)],
         closed: vec![(0, 0)],
         sent: vec![inbound(8, 2)],
         taken: vec![7],
-        deliveries: vec![Delivery { key: "k".into(), step: 1 }],
+        deliveries: vec![KeyedDelivery { key: "k".into(), step: 1 }],
         audit: vec![line("a", "payment")],
         ..steps(1, [1])
     }
 }
 
-fn prepared(store: &dyn Store) -> Result<(), Broken> {
+fn prepared(store: &dyn Store) -> Result<(), Nonconformance> {
     let first = Commit { opened: vec![effect(1, 0, 0)], sent: vec![inbound(7, 1)], ..begin(1, "a") };
     Ok(store.commit(&[first, begin(2, "b")])?)
 }
 
-fn whole_or_nothing(store: &dyn Store) -> Result<(), Broken> {
+fn whole_or_nothing(store: &dyn Store) -> Result<(), Nonconformance> {
     prepared(store)?;
     let before = everything(store)?;
     refused("an id twice", store.commit(&[busy(), begin(3, "c"), begin(4, "a")]))?;
@@ -73,7 +74,7 @@ fn whole_or_nothing(store: &dyn Store) -> Result<(), Broken> {
     same("the same again without it", found, (true, vec![effect(1, 1, 1)], vec![inbound(8, 2)]))
 }
 
-fn contradictions(store: &dyn Store) -> Result<(), Broken> {
+fn contradictions(store: &dyn Store) -> Result<(), Nonconformance> {
     prepared(store)?;
     let before = everything(store)?;
     refused("an id in use", store.commit(&[begin(3, "a")]))?;
@@ -89,7 +90,7 @@ fn contradictions(store: &dyn Store) -> Result<(), Broken> {
     same("begun in the same batch", store.commit(&[begin(3, "c"), steps(3, [1])]), Ok(()))
 }
 
-fn steps_once(store: &dyn Store) -> Result<(), Broken> {
+fn steps_once(store: &dyn Store) -> Result<(), Nonconformance> {
     let failed = |step| {
         let mut commit = steps(1, [step]);
         commit.records[0].kind = RecordKind::Failed;
@@ -105,7 +106,7 @@ fn steps_once(store: &dyn Store) -> Result<(), Broken> {
     refused("a failed one out of order", store.commit(&[failed(1)]))?;
     refused("beside a good one", store.commit(&[steps(2, [1]), steps(1, [1])]))?;
     let Err(StoreError::Refused(words)) = store.commit(&[steps(1, [7])]) else {
-        return Err(Broken("step 7 after step 1 was taken".to_owned()));
+        return Err(Nonconformance("step 7 after step 1 was taken".to_owned()));
     };
     same("instance and step are named", words.contains("`a`") && words.contains('7'), true)?;
     same("nothing of these", everything(store)?, before)?;
@@ -118,7 +119,7 @@ fn steps_once(store: &dyn Store) -> Result<(), Broken> {
     same("a fork continues where it began", store.commit(&[steps(3, [41])]), Ok(()))
 }
 
-fn effects(store: &dyn Store) -> Result<(), Broken> {
+fn effects(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     let all = [effect(1, 1, 0), effect(1, 1, 1), effect(1, 2, 0)];
     let other = effect(2, 1, 0);
@@ -141,7 +142,7 @@ fn effects(store: &dyn Store) -> Result<(), Broken> {
     Ok(())
 }
 
-fn messages(store: &dyn Store) -> Result<(), Broken> {
+fn messages(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     let sent: Vec<Inbound> = vec![inbound(5, 2), inbound(3, 1), inbound(4, 2)];
     store.commit(&[Commit { sent, ..empty(1) }])?;
@@ -153,9 +154,9 @@ fn messages(store: &dyn Store) -> Result<(), Broken> {
     same("sent and taken at once", store.inbound(Some(InstanceKey(1)))?, vec![inbound(3, 1)])
 }
 
-fn deliveries(store: &dyn Store) -> Result<(), Broken> {
+fn deliveries(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
-    let delivered = |key: &str, step| vec![Delivery { key: key.into(), step }];
+    let delivered = |key: &str, step| vec![KeyedDelivery { key: key.into(), step }];
     store.commit(&[Commit { deliveries: delivered("k", 4), ..empty(1) }])?;
     store.commit(&[Commit { deliveries: delivered("k", 9), ..empty(1) }])?;
     same("the first one", store.delivered(InstanceKey(1), "k")?, Some(4))?;
@@ -163,7 +164,7 @@ fn deliveries(store: &dyn Store) -> Result<(), Broken> {
     same("of another instance", store.delivered(InstanceKey(2), "k")?, None)
 }
 
-fn blobs(store: &dyn Store) -> Result<(), Broken> {
+fn blobs(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[Commit { blobs: vec![blob(), blob()], ..begin(1, "a") }])?;
     store.commit(&[Commit { blobs: vec![blob()], ..empty(1) }])?;
     same("blob", store.blob(&blob().hash)?, Some(blob()))?;
@@ -182,7 +183,7 @@ fn line(instance: &str, service: &str) -> AuditLine {
     }
 }
 
-fn audit(store: &dyn Store) -> Result<(), Broken> {
+fn audit(store: &dyn Store) -> Result<(), Nonconformance> {
     let lines = [line("a", "1"), line("b", "2"), line("a", "3"), line("b", "4")];
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     for one in &lines {
@@ -194,7 +195,7 @@ fn audit(store: &dyn Store) -> Result<(), Broken> {
     same("the last of one", store.audit(Some("a"), 1)?, vec![lines[2].clone()])
 }
 
-fn marks(store: &dyn Store) -> Result<(), Broken> {
+fn marks(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(6, "a"), begin(2, "b")])?;
     store.commit(&[Commit { sent: vec![inbound(40, 6), inbound(30, 6)], ..empty(2) }])?;
     store.commit(&[Commit { taken: vec![30, 40], ..empty(6) }])?;

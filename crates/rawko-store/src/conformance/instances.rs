@@ -3,33 +3,33 @@
 use rawko_core::Status;
 
 use super::sample::{CHART, begin, begin_child, head, new, record, snapshot, steps};
-use super::{Broken, Case, same};
-use crate::store::{Driven, Filter, Page, Store};
+use super::{ConformanceCase, Nonconformance, same};
+use crate::store::{DrivenInstances, Filter, InstancePage, Store};
 use crate::{
-    ChartChange, ChartRow, Commit, Head, InstanceKey, InstanceStatus, NewInstance, Origin, Outcome,
-    RecordKind, Wait,
+    ChartChange, ChartRow, Commit, ForkOrigin, Head, InstanceKey, InstanceStatus, NewInstance, Outcome,
+    RecordKind, WaitReason,
 };
 
-pub(super) const CASES: &[Case] = &[
-    Case { name: "an empty store answers everything", run: an_empty_store_answers },
-    Case { name: "a chart is kept once, and charts are in order", run: charts },
-    Case { name: "an instance is found by id and key as it was made", run: found },
-    Case { name: "a head changes when a commit has one", run: heads },
-    Case { name: "a migrated instance has another chart, and its past stays", run: migrated },
-    Case { name: "the step is the last one taken", run: last_steps },
-    Case { name: "lists are newest first and filtered", run: filters },
-    Case { name: "pages join without gap or overlap", run: pages },
-    Case { name: "children are found by their parent", run: children },
+pub(super) const CASES: &[ConformanceCase] = &[
+    ConformanceCase { name: "an empty store answers everything", run: an_empty_store_answers },
+    ConformanceCase { name: "a chart is kept once, and charts are in order", run: charts },
+    ConformanceCase { name: "an instance is found by id and key as it was made", run: found },
+    ConformanceCase { name: "a head changes when a commit has one", run: heads },
+    ConformanceCase { name: "a migrated instance has another chart, and its past stays", run: migrated },
+    ConformanceCase { name: "the step is the last one taken", run: last_steps },
+    ConformanceCase { name: "lists are newest first and filtered", run: filters },
+    ConformanceCase { name: "pages join without gap or overlap", run: pages },
+    ConformanceCase { name: "children are found by their parent", run: children },
 ];
 
-fn an_empty_store_answers(store: &dyn Store) -> Result<(), Broken> {
+fn an_empty_store_answers(store: &dyn Store) -> Result<(), Nonconformance> {
     let key = InstanceKey(1);
     same("commit of nothing", store.commit(&[]), Ok(()))?;
     same("charts", store.charts()?, vec![])?;
     same("chart", store.chart(&CHART)?, None)?;
     same("find", store.find("a")?, None)?;
     same("instance", store.instance(key)?, None)?;
-    same("list", store.list(&Filter::default())?, Page::default())?;
+    same("list", store.list(&Filter::default())?, InstancePage::default())?;
     same("base", store.base(key, None)?, None)?;
     same("records", store.records(key, 0, 10)?, vec![])?;
     same("tail", store.tail(0, 10)?, vec![])?;
@@ -40,11 +40,11 @@ fn an_empty_store_answers(store: &dyn Store) -> Result<(), Broken> {
     same("delivered", store.delivered(key, "k")?, None)?;
     same("blob", store.blob(&[0; 16])?, None)?;
     same("audit", store.audit(None, 10)?, vec![])?;
-    same("marks", store.marks()?, crate::Marks::default())?;
+    same("marks", store.marks()?, crate::HighestNumbers::default())?;
     same("problems", store.report()?.problems, vec![])
 }
 
-fn charts(store: &dyn Store) -> Result<(), Broken> {
+fn charts(store: &dyn Store) -> Result<(), Nonconformance> {
     let row = |byte: u8, id: &str, version: &str| ChartRow {
         hash: [byte; 16],
         id: id.to_owned(),
@@ -62,8 +62,8 @@ fn charts(store: &dyn Store) -> Result<(), Broken> {
     same("charts", store.charts()?, vec![other, new, old])
 }
 
-fn found(store: &dyn Store) -> Result<(), Broken> {
-    let origin = Some(Origin { id: "a".into(), step: 4 });
+fn found(store: &dyn Store) -> Result<(), Nonconformance> {
+    let origin = Some(ForkOrigin { id: "a".into(), step: 4 });
     let mut forked = begin(9, "c");
     forked.create = Some(Box::new(NewInstance { origin: origin.clone(), policy: "{}".into(), ..new("c") }));
     store.commit(&[begin(3, "a"), begin_child(5, "b", "a"), forked])?;
@@ -85,16 +85,16 @@ fn found(store: &dyn Store) -> Result<(), Broken> {
     same("the highest key", store.marks()?.instance, 9)
 }
 
-fn heads(store: &dyn Store) -> Result<(), Broken> {
+fn heads(store: &dyn Store) -> Result<(), Nonconformance> {
     let full = Head {
         status: Status::Error,
-        wait: Wait::Timer,
+        wait: WaitReason::Timer,
         next_due_ms: Some(70),
         fault: Some("too deep".into()),
         ledger: Some("{\"total\":{\"tokens\":7}}".into()),
         outcome: Some(Outcome::Limit),
     };
-    let early = Head { next_due_ms: Some(20), wait: Wait::Person, ..Head::default() };
+    let early = Head { next_due_ms: Some(20), wait: WaitReason::Person, ..Head::default() };
     store.commit(&[begin(1, "a"), begin(2, "b"), begin(3, "c")])?;
     store.commit(&[head(1, full.clone()), head(2, early)])?;
     store.commit(&[steps(1, [1])])?;
@@ -105,7 +105,7 @@ fn heads(store: &dyn Store) -> Result<(), Broken> {
     same("timers", store.timers()?, vec![(InstanceKey(2), 20)])
 }
 
-fn migrated(store: &dyn Store) -> Result<(), Broken> {
+fn migrated(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     let change = ChartChange { chart: [7; 16], chart_id: "other".into(), version: "2.0.0".into() };
     let mut commit = steps(1, [1]);
@@ -113,7 +113,7 @@ fn migrated(store: &dyn Store) -> Result<(), Broken> {
     commit.snapshot = Some(Box::new(snapshot(1)));
     commit.migrated = Some(Box::new(change));
     store.commit(&[commit])?;
-    let chart = |id: &str| -> Result<_, Broken> {
+    let chart = |id: &str| -> Result<_, Nonconformance> {
         Ok(store.find(id)?.map(|row| (row.new.chart, row.new.chart_id, row.new.version)))
     };
     same("its chart", chart("a")?, Some(([7; 16], "other".into(), "2.0.0".into())))?;
@@ -121,14 +121,15 @@ fn migrated(store: &dyn Store) -> Result<(), Broken> {
     same("the other one", chart("b")?, Some((before.chart, before.chart_id, before.version)))?;
     let other = Filter { chart: Some("other".to_owned()), ..Filter::default() };
     same("listed by chart", store.list(&other)?.rows.len(), 1)?;
-    let base = |at| -> Result<_, Broken> { Ok(store.base(InstanceKey(1), at)?.map(|base| base.snapshot)) };
+    let base =
+        |at| -> Result<_, Nonconformance> { Ok(store.base(InstanceKey(1), at)?.map(|base| base.snapshot)) };
     same("the past", base(Some(0))?, Some(snapshot(0)))?;
     same("the present", base(None)?, Some(snapshot(1)))
 }
 
-fn last_steps(store: &dyn Store) -> Result<(), Broken> {
+fn last_steps(store: &dyn Store) -> Result<(), Nonconformance> {
     let standing =
-        |id: &str| -> Result<_, Broken> { Ok(store.find(id)?.map(|row| (row.step, row.updated_ms))) };
+        |id: &str| -> Result<_, Nonconformance> { Ok(store.find(id)?.map(|row| (row.step, row.updated_ms))) };
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     same("at the start", standing("a")?, Some((0, 1_000)))?;
     store.commit(&[steps(1, 1..=3)])?;
@@ -143,7 +144,7 @@ fn last_steps(store: &dyn Store) -> Result<(), Broken> {
     same("without any record", standing("c")?, Some((0, 1_000)))
 }
 
-fn filters(store: &dyn Store) -> Result<(), Broken> {
+fn filters(store: &dyn Store) -> Result<(), Nonconformance> {
     let other = {
         let mut commit = begin(4, "d");
         commit.create = Some(Box::new(NewInstance { chart_id: "agenda".into(), ..new("d") }));
@@ -155,8 +156,8 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
         head(1, over(Status::Done, Outcome::Succeeded)),
         head(2, over(Status::Cancelled, Outcome::Cancelled)),
     ])?;
-    store.commit(&[head(3, Head { wait: Wait::Person, ..Head::default() })])?;
-    let check = |what: &str, filter: Filter, wanted: &[&str]| -> Result<(), Broken> {
+    store.commit(&[head(3, Head { wait: WaitReason::Person, ..Head::default() })])?;
+    let check = |what: &str, filter: Filter, wanted: &[&str]| -> Result<(), Nonconformance> {
         let page = store.list(&filter)?;
         let ids: Vec<&str> = page.rows.iter().map(|row| &*row.new.id).collect();
         same(what, ids, wanted.to_vec())?;
@@ -167,7 +168,7 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("done", Filter { statuses: vec![Status::Done], ..any() }, &["a"])?;
     check("over", Filter { statuses: vec![Status::Done, Status::Cancelled], ..any() }, &["b", "a"])?;
     check("succeeded", Filter { outcomes: vec![Outcome::Succeeded, Outcome::Stuck], ..any() }, &["a"])?;
-    check("waiting for a person", Filter { waits: vec![Wait::Person], ..any() }, &["c"])?;
+    check("waiting for a person", Filter { waits: vec![WaitReason::Person], ..any() }, &["c"])?;
     check("of a chart", Filter { chart: Some("agenda".to_owned()), ..any() }, &["d"])?;
     check("of other charts", Filter { except: vec!["agenda".to_owned()], ..any() }, &["c", "b", "a"])?;
     check("roots", Filter { roots_only: true, ..any() }, &["d", "c", "a"])?;
@@ -175,7 +176,7 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("with this in the id", Filter { part: Some("D".to_owned()), ..any() }, &["d"])?;
     check("with what is no part of any", Filter { part: Some("%".to_owned()), ..any() }, &[])?;
     shown(store)?;
-    let counts = |filter: Filter| -> Result<_, Broken> {
+    let counts = |filter: Filter| -> Result<_, Nonconformance> {
         let mut counts: Vec<_> = store
             .tally(&filter)?
             .iter()
@@ -201,18 +202,25 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
 }
 
 /// Every status of [`InstanceStatus`] selects the instances that have it, with the right total.
-fn shown(store: &dyn Store) -> Result<(), Broken> {
+fn shown(store: &dyn Store) -> Result<(), Nonconformance> {
     let all = store.list(&Filter::default())?.rows;
     let drivens = [
-        Driven::All,
-        Driven::Only(Vec::new()),
-        Driven::Only(vec!["a".to_owned()]),
-        Driven::Only(vec!["c".to_owned(), "d".to_owned()]),
+        DrivenInstances::All,
+        DrivenInstances::Only(Vec::new()),
+        DrivenInstances::Only(vec!["a".to_owned()]),
+        DrivenInstances::Only(vec!["c".to_owned(), "d".to_owned()]),
     ];
-    let heads = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused, Wait::Nothing]
-        .into_iter()
-        .flat_map(|wait| [None, Some("broken")].map(|fault| (wait, fault)))
-        .flat_map(|(wait, fault)| [Status::Active, Status::Error].map(|status| (wait, fault, status)));
+    let heads = [
+        WaitReason::Work,
+        WaitReason::Person,
+        WaitReason::Timer,
+        WaitReason::Event,
+        WaitReason::Paused,
+        WaitReason::Nothing,
+    ]
+    .into_iter()
+    .flat_map(|wait| [None, Some("broken")].map(|fault| (wait, fault)))
+    .flat_map(|(wait, fault)| [Status::Active, Status::Error].map(|status| (wait, fault, status)));
     let (key, was) = (all[1].key.0, all[1].head.clone());
     for (wait, fault, status) in heads {
         store.commit(&[head(key, Head { status, wait, fault: fault.map(Into::into), ..Head::default() })])?;
@@ -228,10 +236,10 @@ fn shown(store: &dyn Store) -> Result<(), Broken> {
             same(&what, page.total, page.rows.len() as u64)?;
         }
     }
-    store.commit(&[head(key, was)]).map_err(Broken::from)
+    store.commit(&[head(key, was)]).map_err(Nonconformance::from)
 }
 
-fn pages(store: &dyn Store) -> Result<(), Broken> {
+fn pages(store: &dyn Store) -> Result<(), Nonconformance> {
     let commits: Vec<Commit> = (1..=25).map(|key| begin(key, &format!("i{key}"))).collect();
     store.commit(&commits)?;
     for limit in [1, 7, 24, 25, 26] {
@@ -252,7 +260,7 @@ fn pages(store: &dyn Store) -> Result<(), Broken> {
     Ok(())
 }
 
-fn children(store: &dyn Store) -> Result<(), Broken> {
+fn children(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin_child(2, "b", "a"), begin(3, "c"), begin_child(4, "d", "a")])?;
     store.commit(&[Commit { records: vec![record(4, 1)], ..super::sample::empty(4) }])?;
     let found = store.children("a")?;

@@ -2,25 +2,25 @@
 //! index has to read both parts.
 
 use super::sample::{begin, record, snapshot, steps};
-use super::{Broken, Case, same};
+use super::{ConformanceCase, Nonconformance, same};
 use crate::store::Store;
 use crate::{Commit, InstanceKey, Record, RecordKind};
 
-pub(super) const CASES: &[Case] = &[
-    Case { name: "records are numbered in the order of commits", run: numbered },
-    Case { name: "a record comes back as it was, of every kind", run: kinds },
-    Case { name: "records and tail give ranges", run: ranges },
-    Case { name: "steps are found wherever they are", run: found_by_step },
-    Case { name: "a base holds what rebuilds a step", run: bases },
-    Case { name: "a base leaves out failed steps", run: failed },
-    Case { name: "a long journal of many instances reads the same everywhere", run: long },
+pub(super) const CASES: &[ConformanceCase] = &[
+    ConformanceCase { name: "records are numbered in the order of commits", run: numbered },
+    ConformanceCase { name: "a record comes back as it was, of every kind", run: kinds },
+    ConformanceCase { name: "records and tail give ranges", run: ranges },
+    ConformanceCase { name: "steps are found wherever they are", run: found_by_step },
+    ConformanceCase { name: "a base holds what rebuilds a step", run: bases },
+    ConformanceCase { name: "a base leaves out failed steps", run: failed },
+    ConformanceCase { name: "a long journal of many instances reads the same everywhere", run: long },
 ];
 
 fn numbers(records: &[Record]) -> Vec<(u64, i64, u64)> {
     records.iter().map(|record| (record.seq, record.instance.0, record.step)).collect()
 }
 
-fn numbered(store: &dyn Store) -> Result<(), Broken> {
+fn numbered(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     store.commit(&[steps(2, [1, 2]), steps(1, [1])])?;
     let wanted = vec![(1, 1, 0), (2, 2, 0), (3, 2, 1), (4, 2, 2), (5, 1, 1)];
@@ -29,7 +29,7 @@ fn numbered(store: &dyn Store) -> Result<(), Broken> {
     same("last_seq", store.last_seq()?, 5)
 }
 
-fn kinds(store: &dyn Store) -> Result<(), Broken> {
+fn kinds(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[Commit { records: vec![], ..begin(1, "a") }])?;
     let mut wanted = Vec::new();
     for (at, kind) in (1..).zip(RecordKind::ALL) {
@@ -41,7 +41,7 @@ fn kinds(store: &dyn Store) -> Result<(), Broken> {
     same("records", store.records(InstanceKey(1), 0, 100)?, wanted)
 }
 
-fn ranges(store: &dyn Store) -> Result<(), Broken> {
+fn ranges(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     store.commit(&[steps(1, 1..=9)])?;
     let key = InstanceKey(1);
@@ -55,7 +55,7 @@ fn ranges(store: &dyn Store) -> Result<(), Broken> {
     same("of nobody", store.records(InstanceKey(77), 0, 100)?, vec![])
 }
 
-fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
+fn found_by_step(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     let mut commits = Vec::new();
     for step in 1..=3_000 {
@@ -69,7 +69,7 @@ fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
         commits.push(commit);
     }
     commits.chunks(250).try_for_each(|chunk| store.commit(chunk))?;
-    let check = |from: u64, through: u64, limit: usize, wanted: Vec<u64>| -> Result<(), Broken> {
+    let check = |from: u64, through: u64, limit: usize, wanted: Vec<u64>| -> Result<(), Nonconformance> {
         let found = store.steps(InstanceKey(1), from..=through, limit)?;
         let found: Vec<u64> = found.iter().map(|record| record.step).collect();
         same(&format!("steps {from} to {through}, {limit} at most"), found, wanted)
@@ -85,16 +85,16 @@ fn found_by_step(store: &dyn Store) -> Result<(), Broken> {
     same("of nobody", store.steps(InstanceKey(77), 0..=9, 9)?, vec![])
 }
 
-fn bases(store: &dyn Store) -> Result<(), Broken> {
+fn bases(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a"), begin(2, "b")])?;
     for step in 1..=20 {
         let saved = (step % 8 == 0).then(|| Box::new(snapshot(step)));
         store.commit(&[Commit { snapshot: saved, ..steps(1, [step]) }, steps(2, [step])])?;
     }
-    let check = |at: Option<u64>, from: u64, through: u64| -> Result<(), Broken> {
+    let check = |at: Option<u64>, from: u64, through: u64| -> Result<(), Nonconformance> {
         let what = format!("at {at:?}");
         let Some(base) = store.base(InstanceKey(1), at)? else {
-            return Err(Broken(format!("{what}: no base")));
+            return Err(Nonconformance(format!("{what}: no base")));
         };
         same(&what, base.snapshot, snapshot(from))?;
         let found: Vec<u64> = base.records.iter().map(|record| record.step).collect();
@@ -116,7 +116,7 @@ fn bases(store: &dyn Store) -> Result<(), Broken> {
     same("read together", store.bases(&keys)?, each)
 }
 
-fn failed(store: &dyn Store) -> Result<(), Broken> {
+fn failed(store: &dyn Store) -> Result<(), Nonconformance> {
     store.commit(&[begin(1, "a")])?;
     let mut commit = steps(1, [1, 1, 2, 2]);
     commit.records[0].kind = RecordKind::Failed;
@@ -132,7 +132,7 @@ fn failed(store: &dyn Store) -> Result<(), Broken> {
     same("the journal has them", store.records(InstanceKey(1), 0, 100)?.len(), 5)
 }
 
-fn long(store: &dyn Store) -> Result<(), Broken> {
+fn long(store: &dyn Store) -> Result<(), Nonconformance> {
     const INSTANCES: i64 = 40;
     const STEPS: u64 = 150;
     let begun: Vec<Commit> = (1..=INSTANCES).map(|key| begin(key, &format!("i{key}"))).collect();

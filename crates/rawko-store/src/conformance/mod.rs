@@ -19,19 +19,19 @@ use crate::store::Store;
 
 /// One guarantee of a store.
 #[derive(Clone, Copy)]
-pub struct Case {
+pub struct ConformanceCase {
     /// The guarantee as a sentence, printed with a failure.
     pub name: &'static str,
     /// Runs against an empty store.
-    pub run: fn(&dyn Store) -> Result<(), Broken>,
+    pub run: fn(&dyn Store) -> Result<(), Nonconformance>,
 }
 
 /// A description of the violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub String);
+pub struct Nonconformance(pub String);
 
 /// Returns all cases.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ConformanceCase> {
     [instances::CASES, journal::CASES, commits::CASES].concat()
 }
 
@@ -41,7 +41,7 @@ pub fn cases() -> Vec<Case> {
 ///
 /// If any case fails, with all failures.
 pub fn check(make: &dyn Fn() -> Box<dyn Store>) {
-    let fails = |case: &Case| {
+    let fails = |case: &ConformanceCase| {
         let broken = (case.run)(&*make()).err()?;
         Some(format!("{}: {broken}", case.name))
     };
@@ -49,25 +49,29 @@ pub fn check(make: &dyn Fn() -> Box<dyn Store>) {
     assert!(broken.is_empty(), "this is no store yet:\n{}", broken.join("\n"));
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for Nonconformance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<StoreError> for Broken {
+impl From<StoreError> for Nonconformance {
     fn from(error: StoreError) -> Self {
-        Broken(format!("an error where none was due: {error}"))
+        Nonconformance(format!("an error where none was due: {error}"))
     }
 }
 
-fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), Broken> {
-    if found == wanted { Ok(()) } else { Err(Broken(format!("{what}: found {found:?}, wanted {wanted:?}"))) }
+fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), Nonconformance> {
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(Nonconformance(format!("{what}: found {found:?}, wanted {wanted:?}")))
+    }
 }
 
-fn refused(what: &str, outcome: Result<(), StoreError>) -> Result<(), Broken> {
+fn refused(what: &str, outcome: Result<(), StoreError>) -> Result<(), Nonconformance> {
     match outcome {
         Err(StoreError::Refused(_)) => Ok(()),
-        other => Err(Broken(format!("{what}: found {other:?}, wanted it refused"))),
+        other => Err(Nonconformance(format!("{what}: found {other:?}, wanted it refused"))),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Commit, EffectKind, Head, Inbound, InstanceKey, NewInstance, OpenEffect, Parent, Record, RecordKind,
-    SavedSnapshot,
+    Commit, EffectKind, Head, Inbound, InstanceKey, NewInstance, OpenEffect, ParentInvocation, Record,
+    RecordKind, SavedSnapshot,
 };
 
 pub(super) const CHART: [u8; 16] = [7; 16];
@@ -35,7 +35,7 @@ pub(super) fn begin(key: i64, id: &str) -> Commit {
 }
 
 pub(super) fn begin_child(key: i64, id: &str, parent: &str) -> Commit {
-    let parent = Parent { id: parent.into(), invocation: 3, invoke: "pack".into(), generation: 2 };
+    let parent = ParentInvocation { id: parent.into(), invocation: 3, invoke: "pack".into(), generation: 2 };
     let mut commit = begin(key, id);
     commit.create = Some(Box::new(NewInstance { parent: Some(parent), ..new(id) }));
     commit

@@ -3,15 +3,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::state::State;
-use crate::transfer::{Family, Member};
-use crate::{Blob, Delivery, InstanceKey, references};
+use super::state::MemoryState;
+use crate::transfer::{FamilyMember, InstanceFamily};
+use crate::{Blob, InstanceKey, KeyedDelivery, references};
 
-impl State {
+impl MemoryState {
     /// Returns an instance with all of its data and its descendants, parents before their children.
-    pub(super) fn family(&self, id: &str) -> Option<Family> {
+    pub(super) fn family(&self, id: &str) -> Option<InstanceFamily> {
         let root = *self.ids.get(id)?;
-        let mut family = Family::default();
+        let mut family = InstanceFamily::default();
         let (mut open, mut names, mut charts) = (vec![root], FxHashSet::default(), FxHashSet::default());
         while let Some(key) = open.pop() {
             let Some(member) = self.member(key) else { continue };
@@ -28,12 +28,13 @@ impl State {
         Some(family)
     }
 
-    fn member(&self, key: InstanceKey) -> Option<Member> {
+    fn member(&self, key: InstanceKey) -> Option<FamilyMember> {
         let kept = self.instances.get(&key)?;
-        let deliveries = kept.deliveries.iter().map(|(key, step)| Delivery { key: key.clone(), step: *step });
-        let mut deliveries: Vec<Delivery> = deliveries.collect();
+        let deliveries =
+            kept.deliveries.iter().map(|(key, step)| KeyedDelivery { key: key.clone(), step: *step });
+        let mut deliveries: Vec<KeyedDelivery> = deliveries.collect();
         deliveries.sort_by(|one, other| one.key.cmp(&other.key));
-        Some(Member {
+        Some(FamilyMember {
             new: kept.new.clone(),
             head: kept.head.clone(),
             records: self.records(key, 0, usize::MAX),

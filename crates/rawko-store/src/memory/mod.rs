@@ -7,12 +7,12 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::StoreError;
-use crate::store::{Base, Filter, Marks, Page, Report, Store};
-use crate::transfer::Family;
+use crate::store::{Filter, HighestNumbers, InstancePage, SnapshotBase, Store, StoreReport};
+use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-use state::State;
+use state::MemoryState;
 
 /// The name of a memory store in errors and reports.
 const PLACE: &str = "memory";
@@ -20,7 +20,7 @@ const PLACE: &str = "memory";
 /// Keeps everything in maps behind one lock.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
     /// The owner's number when this handle was opened; a later one fences it.
     epoch: u64,
 }
@@ -41,7 +41,7 @@ impl MemoryStore {
     }
 
     /// The state, for a write: only the last host that opened the store may.
-    fn owned(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+    fn owned(&self) -> Result<MutexGuard<'_, MemoryState>, StoreError> {
         let state = self.state();
         if state.epoch == self.epoch {
             return Ok(state);
@@ -50,7 +50,7 @@ impl MemoryStore {
     }
 
     /// A commit is checked whole before any of it is applied, so a poisoned lock still guards a consistent state.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,7 +85,7 @@ impl Store for MemoryStore {
         Ok(self.state().row(key))
     }
 
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+    fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
         Ok(self.state().list(filter))
     }
 
@@ -93,7 +93,7 @@ impl Store for MemoryStore {
         Ok(self.state().children(id))
     }
 
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         Ok(self.state().base(key, at))
     }
 
@@ -140,11 +140,11 @@ impl Store for MemoryStore {
         Ok(self.state().audit(instance, limit))
     }
 
-    fn family(&self, id: &str) -> Result<Option<Family>, StoreError> {
+    fn family(&self, id: &str) -> Result<Option<InstanceFamily>, StoreError> {
         Ok(self.state().family(id))
     }
 
-    fn marks(&self) -> Result<Marks, StoreError> {
+    fn marks(&self) -> Result<HighestNumbers, StoreError> {
         Ok(self.state().marks)
     }
 
@@ -152,7 +152,7 @@ impl Store for MemoryStore {
         self.owned().map(drop)
     }
 
-    fn report(&self) -> Result<Report, StoreError> {
+    fn report(&self) -> Result<StoreReport, StoreError> {
         Ok(self.state().report())
     }
 }

@@ -8,14 +8,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PLACE;
 use crate::StoreError;
-use crate::store::{Base, Filter, Marks, Page, Report};
+use crate::store::{Filter, HighestNumbers, InstancePage, SnapshotBase, StoreReport};
 use crate::{
     AuditLine, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect, Record,
     RecordKind, SavedSnapshot,
 };
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) charts: Vec<ChartRow>,
     pub(super) ids: FxHashMap<Arc<str>, InstanceKey>,
     pub(super) instances: BTreeMap<InstanceKey, InstanceState>,
@@ -25,7 +25,7 @@ pub(super) struct State {
     pub(super) inbound: BTreeMap<i64, Inbound>,
     pub(super) blobs: FxHashMap<[u8; 16], Vec<u8>>,
     pub(super) audit: Vec<AuditLine>,
-    pub(super) marks: Marks,
+    pub(super) marks: HighestNumbers,
     /// Counts the hosts that opened the store; the last one owns it.
     pub(super) epoch: u64,
 }
@@ -40,7 +40,7 @@ pub(super) struct InstanceState {
     pub(super) deliveries: FxHashMap<Arc<str>, u64>,
 }
 
-impl State {
+impl MemoryState {
     /// Fails unless all of these can be applied one after the other.
     pub(super) fn check(&self, commits: &[Commit]) -> Result<(), StoreError> {
         let mut created = FxHashSet::default();
@@ -112,7 +112,7 @@ impl State {
         records.find(|record| record.kind != RecordKind::Failed).map(|record| record.step)
     }
 
-    /// Applies a commit. Cannot fail after [`State::check`].
+    /// Applies a commit. Cannot fail after [`MemoryState::check`].
     pub(super) fn apply(&mut self, commit: &Commit) {
         let key = commit.instance;
         if let Some(new) = &commit.create {
@@ -183,7 +183,7 @@ impl State {
         Some(InstanceRow { key, new: kept.new.clone(), head: kept.head.clone(), step, updated_ms })
     }
 
-    pub(super) fn list(&self, filter: &Filter) -> Page {
+    pub(super) fn list(&self, filter: &Filter) -> InstancePage {
         let matching: Vec<InstanceKey> = self
             .instances
             .iter()
@@ -195,7 +195,7 @@ impl State {
         let mut keys = matching.iter().filter(|key| filter.before.is_none_or(|before| **key < before));
         let rows: Vec<InstanceRow> = keys.by_ref().take(limit).filter_map(|key| self.row(*key)).collect();
         let next = keys.next().and_then(|_| rows.last()).map(|row| row.key);
-        Page { rows, next, total: matching.len() as u64 }
+        InstancePage { rows, next, total: matching.len() as u64 }
     }
 
     pub(super) fn children(&self, id: &str) -> Vec<InstanceRow> {
@@ -205,14 +205,14 @@ impl State {
         keys.filter_map(|key| self.row(key)).collect()
     }
 
-    pub(super) fn base(&self, key: InstanceKey, at: Option<u64>) -> Option<Base> {
+    pub(super) fn base(&self, key: InstanceKey, at: Option<u64>) -> Option<SnapshotBase> {
         let kept = self.instances.get(&key)?;
         let at = at.unwrap_or(u64::MAX);
         let (from, snapshot) = kept.snapshots.range(..=at).next_back()?;
         let wanted =
             |record: &&Record| record.kind != RecordKind::Failed && record.step > *from && record.step <= at;
         let records = kept.records.iter().map(|at| &self.journal[*at]).filter(wanted).cloned().collect();
-        Some(Base { snapshot: snapshot.clone(), records })
+        Some(SnapshotBase { snapshot: snapshot.clone(), records })
     }
 
     pub(super) fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Vec<Record> {
@@ -235,7 +235,7 @@ impl State {
         lines
     }
 
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn report(&self) -> StoreReport {
         let mut problems = Vec::new();
         for kept in self.instances.values() {
             if kept.snapshots.is_empty() {
@@ -245,14 +245,14 @@ impl State {
                 problems.push(format!("the chart of instance `{}` is missing", kept.new.id));
             }
         }
-        Report {
+        StoreReport {
             place: PLACE.to_owned(),
             format: 0,
             bytes: 0,
             instances: self.instances.len() as u64,
             records: self.journal.len() as u64,
             problems,
-            ..Report::default()
+            ..StoreReport::default()
         }
     }
 }

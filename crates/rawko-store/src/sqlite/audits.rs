@@ -8,10 +8,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::batch::{Batch, Failure};
+use super::batch::{Batch, BatchFailure};
 use super::recent::Recent;
 use super::rows::{self, AUDIT, uint};
-use crate::chain::{self, Link};
+use crate::chain::{self, ChainLink};
 use crate::report::{ChainKind, ChainProblem};
 use crate::{AuditLine, Commit};
 
@@ -21,7 +21,7 @@ pub(super) struct AuditEnd {
     /// The instance's key; `None` if there is no such instance.
     key: Option<i64>,
     pub(super) lines: i64,
-    pub(super) link: Link,
+    pub(super) link: ChainLink,
 }
 
 /// The ends of the audits that were written last, by the instance's id.
@@ -30,7 +30,10 @@ pub(super) type AuditEnds = Recent<Arc<str>, AuditEnd>;
 impl Batch<'_> {
     /// Links the audit lines of a commit, each to the one before of its instance. Returns the links, and the end for the
     /// commit's last record; all other ends are written here.
-    pub(super) fn link_lines(&mut self, commit: &Commit) -> Result<(Vec<Link>, Option<AuditEnd>), Failure> {
+    pub(super) fn link_lines(
+        &mut self,
+        commit: &Commit,
+    ) -> Result<(Vec<ChainLink>, Option<AuditEnd>), BatchFailure> {
         let mut links = Vec::with_capacity(commit.audit.len());
         let mut own = None;
         let mut lines = commit.audit.iter().peekable();
@@ -57,7 +60,7 @@ impl Batch<'_> {
         Ok((links, own))
     }
 
-    fn audit_end(&self, id: &Arc<str>) -> Result<AuditEnd, Failure> {
+    fn audit_end(&self, id: &Arc<str>) -> Result<AuditEnd, BatchFailure> {
         if let Some(end) = self.audit_ends.get(id) {
             return Ok(end);
         }
@@ -81,7 +84,7 @@ impl Batch<'_> {
         Ok(end)
     }
 
-    pub(super) fn append_lines(&self, lines: &[AuditLine], links: &[Link]) -> Result<(), Failure> {
+    pub(super) fn append_lines(&self, lines: &[AuditLine], links: &[ChainLink]) -> Result<(), BatchFailure> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -105,7 +108,7 @@ impl Batch<'_> {
     }
 
     /// Writes the ends of audits that unindexed records hold to the rows of their instances.
-    pub(super) fn store_audit_ends(&self) -> Result<(), Failure> {
+    pub(super) fn store_audit_ends(&self) -> Result<(), BatchFailure> {
         self.run(
             "UPDATE instances SET audit_lines = ends.audit_lines, audit_chain = ends.audit_chain
              FROM (SELECT instance, audit_chain, max(audit_lines) AS audit_lines FROM journal
@@ -118,9 +121,9 @@ impl Batch<'_> {
 
 /// The chain of one instance during a pass over the whole audit.
 #[derive(Default)]
-struct Walk {
+struct AuditWalk {
     lines: i64,
-    link: Link,
+    link: ChainLink,
     /// The step of the last line.
     step: Option<u64>,
 }
@@ -129,7 +132,7 @@ struct Walk {
 /// of lines.
 pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<u64> {
     let deleted = deleted(connection)?;
-    let mut walks: FxHashMap<String, Walk> = FxHashMap::default();
+    let mut walks: FxHashMap<String, AuditWalk> = FxHashMap::default();
     let mut damaged: FxHashSet<String> = FxHashSet::default();
     let known = instances(connection)?;
     let sql = format!("SELECT {AUDIT}, chain FROM audit ORDER BY line");
@@ -181,7 +184,7 @@ fn step_of(effect: &str) -> Option<u64> {
 }
 
 /// Returns the number of lines and the end of the chain of every instance.
-fn instances(connection: &Connection) -> Result<BTreeMap<String, (i64, Option<Link>)>> {
+fn instances(connection: &Connection) -> Result<BTreeMap<String, (i64, Option<ChainLink>)>> {
     let read = |row: &Row<'_>| {
         let id = String::from_utf8_lossy(row.get_ref(0)?.as_blob()?).into_owned();
         Ok((id, (row.get::<_, i64>(1)?, rows::link(row, 2)?)))
@@ -214,7 +217,7 @@ fn deleted(connection: &Connection) -> Result<FxHashMap<String, u64>> {
 
 /// Format 5: adds the links of all lines, and the ends to the instances.
 pub(super) fn add_chains(connection: &Connection) -> Result<()> {
-    let mut walks: BTreeMap<String, Walk> = BTreeMap::new();
+    let mut walks: BTreeMap<String, AuditWalk> = BTreeMap::new();
     let sql = format!("SELECT {AUDIT}, line FROM audit ORDER BY line");
     let mut statement = connection.prepare(&sql)?;
     let mut found = statement.query([])?;

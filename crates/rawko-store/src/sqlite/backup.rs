@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::fault::fault;
-use super::{Options, SqliteStore};
+use super::{SqliteOptions, SqliteStore};
 use crate::StoreError;
-use crate::store::{Report, Store};
+use crate::store::{Store, StoreReport};
 
 /// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// The report of the restored store.
-    pub report: Report,
+    pub report: StoreReport,
     /// The path of the replaced store.
     pub replaced: Option<PathBuf>,
 }
@@ -26,7 +26,7 @@ pub struct Restored {
 impl SqliteStore {
     /// Writes a consistent copy to a new file while a host may commit. The copy is a single file. Returns its report:
     /// damage in the store is also in the copy.
-    pub fn backup(&self, target: &Path) -> Result<Report, StoreError> {
+    pub fn backup(&self, target: &Path) -> Result<StoreReport, StoreError> {
         let partial = with_suffix(target, ".partial");
         remove(&partial)?;
         let written = self.write_copy(&partial).and_then(|()| look_at(&partial));
@@ -66,13 +66,13 @@ impl SqliteStore {
 
     /// Replaces a store with a backup. The store must not be in use: hold its [`crate::Lock`]. An existing store is
     /// kept beside it under a name that contains `stamp`. A backup of an earlier format is migrated.
-    pub fn restore(backup: &Path, store: &Path, stamp: &str) -> Result<Restored, StoreError> {
+    pub fn restore(backup: &Path, store: &Path, stamp: &str) -> Result<RestoreReport, StoreError> {
         let incoming = with_suffix(store, ".restoring");
         remove(&incoming)?;
         let checked = copy(backup, &incoming).and_then(|()| look_at(&incoming));
         let report = match checked {
             Ok(report) if report.problems.is_empty() => {
-                Report { place: store.display().to_string(), ..report }
+                StoreReport { place: store.display().to_string(), ..report }
             }
             Ok(report) => {
                 let _ = remove(&incoming);
@@ -86,16 +86,16 @@ impl SqliteStore {
         };
         let replaced = keep_aside(store, stamp)?;
         take_place(&incoming, store)?;
-        Ok(Restored { report, replaced })
+        Ok(RestoreReport { report, replaced })
     }
 }
 
 /// Opens a copy as a host would, which migrates it, and checks all of it.
-fn look_at(copy: &Path) -> Result<Report, StoreError> {
-    let report = SqliteStore::open(copy, Options::default())?.report()?;
+fn look_at(copy: &Path) -> Result<StoreReport, StoreError> {
+    let report = SqliteStore::open(copy, SqliteOptions::default())?.report()?;
     // Without the log, which was removed on close.
     let bytes = fs::metadata(copy).map_err(|error| io_fault(copy, &error))?.len();
-    Ok(Report { bytes, ..report })
+    Ok(StoreReport { bytes, ..report })
 }
 
 /// Copies the file and, if it was not closed, its log.

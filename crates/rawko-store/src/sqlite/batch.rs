@@ -5,12 +5,12 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, par
 use rustc_hash::FxHashSet;
 
 use super::audits::{AuditEnd, AuditEnds};
+use super::journal_ends::{Tip, Tips};
 use super::owner::Owner;
 use super::published::Published;
 use super::rows::{int, kind_number};
-use super::tips::{Tip, Tips};
 use super::{journal, snapshots};
-use crate::chain::{self, Link};
+use crate::chain::{self, ChainLink};
 use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapshot};
 
 /// Maximum number of unindexed records. Large enough that one page of the index serves many records, small enough that
@@ -18,16 +18,16 @@ use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapsho
 const UNINDEXED_MAX: i64 = 2_048;
 
 /// The reason that a batch failed.
-pub(super) enum Failure {
+pub(super) enum BatchFailure {
     Sqlite(rusqlite::Error),
     Refused(String),
     /// Another handle owns the file.
     Fenced,
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for BatchFailure {
     fn from(error: rusqlite::Error) -> Self {
-        Failure::Sqlite(error)
+        BatchFailure::Sqlite(error)
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Batch<'w> {
 }
 
 impl Batch<'_> {
-    pub(super) fn write(&mut self, commits: &[Commit]) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, commits: &[Commit]) -> Result<(), BatchFailure> {
         for commit in commits {
             self.commit(commit)?;
         }
@@ -68,19 +68,19 @@ impl Batch<'_> {
     }
 
     /// Fails unless this is the owner's batch. Must be called before the commit.
-    pub(super) fn insist_on_owner(&mut self) -> Result<(), Failure> {
+    pub(super) fn insist_on_owner(&mut self) -> Result<(), BatchFailure> {
         self.is_owned = self.is_owned || self.owner.is_current(self.connection)?;
-        if self.is_owned { Ok(()) } else { Err(Failure::Fenced) }
+        if self.is_owned { Ok(()) } else { Err(BatchFailure::Fenced) }
     }
 
-    pub(super) fn run(&self, sql: &str, row: impl rusqlite::Params) -> Result<(), Failure> {
+    pub(super) fn run(&self, sql: &str, row: impl rusqlite::Params) -> Result<(), BatchFailure> {
         self.connection.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
 
     /// Updates both indexes up to the last record and the last audit line, in their own order, so that each page is
     /// visited once. The ends of audits move from these records to the rows of their instances.
-    pub(super) fn index(&mut self) -> Result<(), Failure> {
+    pub(super) fn index(&mut self) -> Result<(), BatchFailure> {
         self.store_audit_ends()?;
         self.run(
             "INSERT INTO journal_index (instance, seq, step)
@@ -102,7 +102,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, commit: &Commit) -> Result<(), Failure> {
+    fn commit(&mut self, commit: &Commit) -> Result<(), BatchFailure> {
         let key = commit.instance.0;
         match &commit.create {
             Some(new) => self.create(key, new)?,
@@ -137,10 +137,10 @@ impl Batch<'_> {
         self.append_lines(&commit.audit, &line_links)
     }
 
-    fn create(&mut self, key: i64, new: &NewInstance) -> Result<(), Failure> {
+    fn create(&mut self, key: i64, new: &NewInstance) -> Result<(), BatchFailure> {
         let exists = "SELECT 1 FROM instances WHERE key = ?1 OR id = ?2";
         if self.connection.prepare_cached(exists)?.exists(params![key, new.id])? {
-            return Err(Failure::Refused(format!("instance `{}` already exists", new.id)));
+            return Err(BatchFailure::Refused(format!("instance `{}` already exists", new.id)));
         }
         let parent = new.parent.as_ref();
         let origin = new.origin.as_ref();
@@ -172,14 +172,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn must_exist(&self, key: i64) -> Result<(), Failure> {
+    fn must_exist(&self, key: i64) -> Result<(), BatchFailure> {
         if self.tips.get(&key).is_some() {
             return Ok(());
         }
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM instances WHERE key = ?1")?;
         match statement.query_row([key], |_| Ok(())).optional()? {
             Some(()) => Ok(()),
-            None => Err(Failure::Refused(format!("instance {key} not found"))),
+            None => Err(BatchFailure::Refused(format!("instance {key} not found"))),
         }
     }
 
@@ -190,7 +190,7 @@ impl Batch<'_> {
         key: i64,
         commit: &Commit,
         audit_end: Option<AuditEnd>,
-    ) -> Result<Option<Link>, Failure> {
+    ) -> Result<Option<ChainLink>, BatchFailure> {
         let wanted = commit.snapshot.as_ref().map(|snapshot| snapshot.step);
         if commit.records.is_empty() && wanted.is_none() {
             return Ok(None);
@@ -217,7 +217,7 @@ impl Batch<'_> {
         Ok(found)
     }
 
-    fn tip(&self, key: i64) -> Result<Tip, Failure> {
+    fn tip(&self, key: i64) -> Result<Tip, BatchFailure> {
         if let Some(tip) = self.tips.get(&key) {
             return Ok(tip);
         }
@@ -226,13 +226,13 @@ impl Batch<'_> {
         Ok(read.unwrap_or_default())
     }
 
-    fn out_of_order(&self, key: i64, tip: &Tip, step: u64) -> Failure {
+    fn out_of_order(&self, key: i64, tip: &Tip, step: u64) -> BatchFailure {
         let id =
             self.connection.query_row("SELECT id FROM instances WHERE key = ?1", [key], |row| row.get(0));
         let id: String = id.unwrap_or_else(|_| format!("#{key}"));
         let last = tip.step.unwrap_or(0);
         let next = last.saturating_add(1);
-        Failure::Refused(format!(
+        BatchFailure::Refused(format!(
             "instance `{id}` is at step {last}, so its next record is of step {next} and not of step {step}"
         ))
     }
@@ -243,9 +243,9 @@ impl Batch<'_> {
         &mut self,
         key: i64,
         record: &Record,
-        link: &Link,
+        link: &ChainLink,
         audit_end: Option<AuditEnd>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BatchFailure> {
         let Record { at_ms, event, delta, effects, .. } = record;
         let (step, kind) = (int(record.step), kind_number(record.kind));
         let (lines, last_line) = audit_end.map(|end| (end.lines, end.link)).unzip();
@@ -256,7 +256,7 @@ impl Batch<'_> {
             let epoch = self.owner.epoch;
             let row = params![key, step, at_ms, kind, event, delta, effects, link, lines, last_line, epoch];
             self.is_owned = self.connection.prepare_cached(sql)?.execute(row)? == 1;
-            return if self.is_owned { self.number() } else { Err(Failure::Fenced) };
+            return if self.is_owned { self.number() } else { Err(BatchFailure::Fenced) };
         }
         let append = match &mut self.append {
             Some(append) => append,
@@ -271,7 +271,7 @@ impl Batch<'_> {
     }
 
     /// Assigns the next sequence number to the appended record.
-    fn number(&mut self) -> Result<(), Failure> {
+    fn number(&mut self) -> Result<(), BatchFailure> {
         let seq = self.connection.last_insert_rowid();
         let next = self.last_seq + 1;
         if seq != next {
@@ -283,7 +283,7 @@ impl Batch<'_> {
     }
 
     /// Writes what lists show, and with it the end of the journal's chain, at no further cost.
-    fn head(&self, key: i64, head: &Head) -> Result<(), Failure> {
+    fn head(&self, key: i64, head: &Head) -> Result<(), BatchFailure> {
         let end = self.tips.get(&key);
         self.run(
             "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7,
@@ -309,10 +309,10 @@ impl Batch<'_> {
         &self,
         key: i64,
         snapshot: &SavedSnapshot,
-        link: Option<Link>,
+        link: Option<ChainLink>,
         records: &[Record],
         before: i64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BatchFailure> {
         // Steps only grow, so if the snapshot includes the first record of this commit, it includes all earlier ones.
         let is_current = records.first().is_some_and(|record| record.step <= snapshot.step);
         let after_seq = if is_current { before } else { 0 };
@@ -330,6 +330,6 @@ impl Batch<'_> {
     }
 }
 
-pub(super) fn not_its_own(key: i64) -> Failure {
-    Failure::Refused(format!("a commit of instance {key} writes to another instance"))
+pub(super) fn not_its_own(key: i64) -> BatchFailure {
+    BatchFailure::Refused(format!("a commit of instance {key} writes to another instance"))
 }

@@ -10,7 +10,7 @@ use super::schema::FORMAT;
 use super::verify::verify;
 use super::{audits, contents};
 use crate::report::{ChainKind, ChainProblem, ChainReport};
-use crate::store::Report;
+use crate::store::StoreReport;
 
 /// Maximum number of reported problems of one kind.
 const NAMED_MAX: usize = 10;
@@ -65,12 +65,12 @@ const QUESTIONS: [(&str, &str); 9] = [
 ];
 
 /// Returns a report even for a file that is too damaged to query.
-pub(super) fn report(connection: &Connection, place: &Path) -> Report {
-    let mut report = Report {
+pub(super) fn report(connection: &Connection, place: &Path) -> StoreReport {
+    let mut report = StoreReport {
         place: place.display().to_string(),
         format: FORMAT,
         bytes: bytes(place),
-        ..Report::default()
+        ..StoreReport::default()
     };
     // One transaction, because a host may commit meanwhile.
     let looked = connection.execute_batch("BEGIN").and_then(|()| look(connection, &mut report));
@@ -80,7 +80,7 @@ pub(super) fn report(connection: &Connection, place: &Path) -> Report {
     report
 }
 
-fn look(connection: &Connection, report: &mut Report) -> Result<()> {
+fn look(connection: &Connection, report: &mut StoreReport) -> Result<()> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let mut found = strings(connection, &format!("PRAGMA quick_check({NAMED_MAX})"))?;
     found.retain(|line| line != "ok");
@@ -139,7 +139,7 @@ pub(super) fn chains(connection: &Connection) -> Result<ChainReport> {
 }
 
 /// Adds problems of one kind, up to the maximum.
-fn name(report: &mut Report, mut problems: Vec<String>) {
+fn name(report: &mut StoreReport, mut problems: Vec<String>) {
     let has_more = problems.len() > NAMED_MAX;
     problems.truncate(NAMED_MAX);
     report.problems.append(&mut problems);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::{ReadError, fault};
+use super::fault::{StoreReadError, fault};
 use crate::StoreError;
 
 /// Maximum wait for a short lock of another process (a checkpoint, a recovery).
@@ -79,7 +79,7 @@ impl Readers {
     }
 
     /// Reads within one transaction, so that all queries see the same state.
-    pub(super) fn read<T, E: Into<ReadError>>(
+    pub(super) fn read<T, E: Into<StoreReadError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, StoreError> {
@@ -106,10 +106,10 @@ impl Readers {
     }
 }
 
-fn within<T, E: Into<ReadError>>(
+fn within<T, E: Into<StoreReadError>>(
     connection: &Connection,
     read: impl FnOnce(&Connection) -> Result<T, E>,
-) -> Result<T, ReadError> {
+) -> Result<T, StoreReadError> {
     connection.prepare_cached("BEGIN")?.execute([])?;
     let value = read(connection);
     // Also after an error, so that one damaged instance does not cost the next reader a new connection.

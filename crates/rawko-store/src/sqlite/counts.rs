@@ -1,29 +1,29 @@
-//! `Counts`: totals and tallies of lists, kept until something that they count changes. Without them, each page of a
+//! `StatusCounts`: totals and tallies of lists, kept until something that they count changes. Without them, each page of a
 //! list reads the rows of all instances.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Result;
 
-use crate::store::{Filter, Tally};
+use crate::store::{Filter, InstanceTally};
 
 /// Filters whose counts are kept; people look at few lists at a time.
 const FILTERS_MAX: usize = 64;
 
 #[derive(Default)]
-pub(super) struct Counts {
-    known: Mutex<Known>,
+pub(super) struct StatusCounts {
+    known: Mutex<KnownCounts>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownCounts {
     /// The version of the lists that these counts are of.
     version: u64,
     totals: Vec<(Filter, i64)>,
-    tallies: Vec<(Filter, Vec<Tally>)>,
+    tallies: Vec<(Filter, Vec<InstanceTally>)>,
 }
 
-impl Counts {
+impl StatusCounts {
     pub(super) fn total(
         &self,
         version: u64,
@@ -46,8 +46,8 @@ impl Counts {
         &self,
         version: u64,
         filter: &Filter,
-        count: impl FnOnce() -> Result<Vec<Tally>>,
-    ) -> Result<Vec<Tally>> {
+        count: impl FnOnce() -> Result<Vec<InstanceTally>>,
+    ) -> Result<Vec<InstanceTally>> {
         let filter = Filter { before: None, limit: 0, ..filter.clone() };
         if let Some((_, tallies)) = self.of(version).tallies.iter().find(|(known, _)| *known == filter) {
             return Ok(tallies.clone());
@@ -61,10 +61,10 @@ impl Counts {
     }
 
     /// Returns the counts of this version, or of a later one if another reader was faster.
-    fn of(&self, version: u64) -> MutexGuard<'_, Known> {
+    fn of(&self, version: u64) -> MutexGuard<'_, KnownCounts> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.version < version {
-            *known = Known { version, ..Known::default() };
+            *known = KnownCounts { version, ..KnownCounts::default() };
         }
         known
     }

@@ -3,12 +3,12 @@
 
 use rusqlite::params;
 
-use super::batch::{Batch, Failure, not_its_own};
+use super::batch::{Batch, BatchFailure, not_its_own};
 use super::rows::int;
 use crate::{Commit, OpenEffect};
 
 impl Batch<'_> {
-    pub(super) fn effects(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
+    pub(super) fn effects(&self, key: i64, commit: &Commit) -> Result<(), BatchFailure> {
         if commit.opened.iter().any(|effect| effect.instance.0 != key) {
             return Err(not_its_own(key));
         }
@@ -31,7 +31,12 @@ impl Batch<'_> {
 
     /// Writes an opened effect in the place of a closed one: a call that follows another is one statement. Returns false if
     /// the closed one is not stored.
-    fn replace_effect(&self, key: i64, opened: &OpenEffect, closed: (u64, u32)) -> Result<bool, Failure> {
+    fn replace_effect(
+        &self,
+        key: i64,
+        opened: &OpenEffect,
+        closed: (u64, u32),
+    ) -> Result<bool, BatchFailure> {
         if (opened.step, opened.index) == closed {
             return Ok(false);
         }
@@ -59,7 +64,7 @@ impl Batch<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(row)? > 0)
     }
 
-    fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), Failure> {
+    fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), BatchFailure> {
         self.run(
             "INSERT OR REPLACE INTO effects
                  (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
@@ -83,7 +88,7 @@ impl Batch<'_> {
         )
     }
 
-    pub(super) fn messages(&mut self, commit: &Commit) -> Result<(), Failure> {
+    pub(super) fn messages(&mut self, commit: &Commit) -> Result<(), BatchFailure> {
         for event in &commit.sent {
             let row = params![event.seq, event.to.0, event.event];
             self.run("INSERT INTO inbound (seq, \"to\", event) VALUES (?1, ?2, ?3)", row)?;
@@ -95,7 +100,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
+    pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<(), BatchFailure> {
         for delivery in &commit.deliveries {
             let row = params![key, delivery.key, int(delivery.step)];
             self.run("INSERT OR IGNORE INTO deliveries (instance, key, step) VALUES (?1, ?2, ?3)", row)?;

@@ -5,28 +5,28 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashSet;
 
-use super::fault::ReadError;
+use super::fault::StoreReadError;
 use super::journal;
 use super::rows::{self, AUDIT, CHART, EFFECT, uint};
-use super::snapshots::Saved;
+use super::snapshots::SnapshotRow;
 use super::{SqliteStore, instances};
 use crate::StoreError;
 use crate::references;
 use crate::store::Store;
-use crate::transfer::{Family, Member};
-use crate::{Blob, Delivery, InstanceRow};
+use crate::transfer::{FamilyMember, InstanceFamily};
+use crate::{Blob, InstanceRow, KeyedDelivery};
 
-type Result<T> = std::result::Result<T, ReadError>;
+type SqliteResult<T> = std::result::Result<T, StoreReadError>;
 
 impl SqliteStore {
     /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Fails if any of it is
     /// damaged.
-    pub fn family(&self, id: &str) -> std::result::Result<Option<Family>, StoreError> {
+    pub fn family(&self, id: &str) -> std::result::Result<Option<InstanceFamily>, StoreError> {
         self.read(|connection| read(connection, id))
     }
 
     /// Adds a family from another store, all or nothing. Fails if an id is in use or a journal is inconsistent.
-    pub fn adopt(&self, family: Family) -> std::result::Result<(), StoreError> {
+    pub fn adopt(&self, family: InstanceFamily) -> std::result::Result<(), StoreError> {
         for chart in &family.charts {
             self.put_chart(chart)?;
         }
@@ -35,9 +35,9 @@ impl SqliteStore {
     }
 }
 
-fn read(connection: &Connection, id: &str) -> Result<Option<Family>> {
+fn read(connection: &Connection, id: &str) -> SqliteResult<Option<InstanceFamily>> {
     let Some(root) = instances::find(connection, id)? else { return Ok(None) };
-    let mut family = Family::default();
+    let mut family = InstanceFamily::default();
     let (mut open, mut names, mut charts) = (vec![root.key], FxHashSet::default(), FxHashSet::default());
     while let Some(key) = open.pop() {
         let Some(row) = instances::instance(connection, key)? else { continue };
@@ -59,14 +59,15 @@ fn read(connection: &Connection, id: &str) -> Result<Option<Family>> {
     Ok(Some(family))
 }
 
-fn member(connection: &Connection, row: InstanceRow) -> Result<Member> {
+fn member(connection: &Connection, row: InstanceRow) -> SqliteResult<FamilyMember> {
     let key = row.key;
     let mut snapshots = Vec::new();
-    for (step, saved) in Saved::all(connection, key)? {
-        let saved = saved.map_err(|error| ReadError::unreadable(connection, key, step, "snapshot", error))?;
+    for (step, saved) in SnapshotRow::all(connection, key)? {
+        let saved =
+            saved.map_err(|error| StoreReadError::unreadable(connection, key, step, "snapshot", error))?;
         if !saved.is_sound(key) {
             let what = "the snapshot was modified";
-            return Err(ReadError::damaged(connection, key, step, what));
+            return Err(StoreReadError::damaged(connection, key, step, what));
         }
         snapshots.push(saved.into_snapshot());
     }
@@ -75,12 +76,12 @@ fn member(connection: &Connection, row: InstanceRow) -> Result<Member> {
     let sql = "SELECT event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
     let inbound = rows_of(connection, sql, key.0, |row| row.get(0))?;
     let sql = "SELECT key, step FROM deliveries WHERE instance = ?1 ORDER BY key";
-    let delivery = |row: &rusqlite::Row<'_>| Ok(Delivery { key: row.get(0)?, step: uint(row.get(1)?) });
+    let delivery = |row: &rusqlite::Row<'_>| Ok(KeyedDelivery { key: row.get(0)?, step: uint(row.get(1)?) });
     let deliveries = rows_of(connection, sql, key.0, delivery)?;
     let sql = format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line");
     let audit = rows_of(connection, &sql, Arc::clone(&row.new.id), rows::audit)?;
     let records = journal::whole(connection, key)?;
-    Ok(Member { new: row.new, head: row.head, records, snapshots, effects, inbound, deliveries, audit })
+    Ok(FamilyMember { new: row.new, head: row.head, records, snapshots, effects, inbound, deliveries, audit })
 }
 
 fn rows_of<T>(
@@ -93,7 +94,7 @@ fn rows_of<T>(
 }
 
 /// Returns these blobs and those that they name.
-fn blobs(connection: &Connection, mut names: FxHashSet<[u8; 16]>) -> Result<Vec<Blob>> {
+fn blobs(connection: &Connection, mut names: FxHashSet<[u8; 16]>) -> SqliteResult<Vec<Blob>> {
     let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
     open.sort_unstable();
     let mut found = Vec::new();

@@ -8,21 +8,26 @@ use crate::InstanceKey;
 use crate::StoreError;
 
 /// The reason that a read failed.
-pub(super) enum ReadError {
+pub(super) enum StoreReadError {
     Sqlite(Error),
     /// The stored data differs from the written data; the message names the instance and the step.
     Damaged(String),
 }
 
-impl From<Error> for ReadError {
+impl From<Error> for StoreReadError {
     fn from(error: Error) -> Self {
-        ReadError::Sqlite(error)
+        StoreReadError::Sqlite(error)
     }
 }
 
-impl ReadError {
-    pub(super) fn damaged(connection: &Connection, key: InstanceKey, step: i64, what: &str) -> ReadError {
-        ReadError::Damaged(format!("instance `{}`, step {step}: {what}", id_of(connection, key)))
+impl StoreReadError {
+    pub(super) fn damaged(
+        connection: &Connection,
+        key: InstanceKey,
+        step: i64,
+        what: &str,
+    ) -> StoreReadError {
+        StoreReadError::Damaged(format!("instance `{}`, step {step}: {what}", id_of(connection, key)))
     }
 
     /// Returns the error for an invalid row of one instance.
@@ -32,27 +37,29 @@ impl ReadError {
         step: i64,
         what: &str,
         error: Error,
-    ) -> ReadError {
+    ) -> StoreReadError {
         match is_conversion(&error) {
-            true => ReadError::damaged(connection, key, step, &format!("unreadable {what}: {error}")),
-            false => ReadError::Sqlite(error),
+            true => StoreReadError::damaged(connection, key, step, &format!("unreadable {what}: {error}")),
+            false => StoreReadError::Sqlite(error),
         }
     }
 
     /// Adds the instance that was being read to the error about a damaged page.
-    pub(super) fn of(self, connection: &Connection, key: InstanceKey) -> ReadError {
+    pub(super) fn of(self, connection: &Connection, key: InstanceKey) -> StoreReadError {
         match self {
-            ReadError::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-                ReadError::Damaged(format!("instance `{}`: {error}", id_of(connection, key)))
+            StoreReadError::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) =>
+            {
+                StoreReadError::Damaged(format!("instance `{}`: {error}", id_of(connection, key)))
             }
-            ReadError::Sqlite(_) | ReadError::Damaged(_) => self,
+            StoreReadError::Sqlite(_) | StoreReadError::Damaged(_) => self,
         }
     }
 
     pub(super) fn into_fault(self, place: &Path) -> StoreError {
         match self {
-            ReadError::Sqlite(error) => fault(place, &error),
-            ReadError::Damaged(what) => StoreError::Damaged(format!("{}: {what}", place.display())),
+            StoreReadError::Sqlite(error) => fault(place, &error),
+            StoreReadError::Damaged(what) => StoreError::Damaged(format!("{}: {what}", place.display())),
         }
     }
 }

@@ -5,28 +5,34 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Result, Row, params, params_from_iter};
 use rustc_hash::FxHashMap;
 
-use super::fault::{ReadError, is_conversion};
+use super::fault::{StoreReadError, is_conversion};
 use super::rows::{self, FAILED, INSTANCE, int, uint};
-use crate::store::{Driven, Filter, Page, Tally};
+use crate::store::{DrivenInstances, Filter, InstancePage, InstanceTally};
 use crate::{InstanceKey, InstanceRow, InstanceStatus};
 
-pub(super) fn find(connection: &Connection, id: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
+pub(super) fn find(
+    connection: &Connection,
+    id: &str,
+) -> std::result::Result<Option<InstanceRow>, StoreReadError> {
     only(select(connection, "WHERE id = ?1", [id], rows::instance), id)
 }
 
 pub(super) fn instance(
     connection: &Connection,
     key: InstanceKey,
-) -> std::result::Result<Option<InstanceRow>, ReadError> {
+) -> std::result::Result<Option<InstanceRow>, StoreReadError> {
     only(select(connection, "WHERE key = ?1", [key.0], rows::instance), &format!("#{}", key.0))
 }
 
 /// Returns the only row, with the instance's name in the error if it is unreadable.
-fn only(rows: Result<Vec<InstanceRow>>, name: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
+fn only(
+    rows: Result<Vec<InstanceRow>>,
+    name: &str,
+) -> std::result::Result<Option<InstanceRow>, StoreReadError> {
     match rows {
         Ok(mut rows) => Ok(rows.pop()),
         Err(error) if is_conversion(&error) => {
-            Err(ReadError::Damaged(format!("instance `{name}`: unreadable row: {error}")))
+            Err(StoreReadError::Damaged(format!("instance `{name}`: unreadable row: {error}")))
         }
         Err(error) => Err(error.into()),
     }
@@ -45,13 +51,13 @@ pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>>
 
 /// Counts the instances on all pages of a list.
 pub(super) fn total(connection: &Connection, filter: &Filter) -> Result<i64> {
-    let wanted = Wanted::new(filter);
+    let wanted = SqlCondition::new(filter);
     let count = format!("SELECT count(*) FROM instances WHERE {}", wanted.condition);
     connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))
 }
 
-pub(super) fn list(connection: &Connection, filter: &Filter, total: i64) -> Result<Page> {
-    let mut wanted = Wanted::new(filter);
+pub(super) fn list(connection: &Connection, filter: &Filter, total: i64) -> Result<InstancePage> {
+    let mut wanted = SqlCondition::new(filter);
     if let Some(before) = filter.before {
         wanted.and("key < ?", [before.0.into()]);
     }
@@ -64,11 +70,11 @@ pub(super) fn list(connection: &Connection, filter: &Filter, total: i64) -> Resu
         rows.truncate(filter.limit);
     }
     let next = rows.last().map(|row| row.key).filter(|_| has_next);
-    Ok(Page { rows, next, total: uint(total) })
+    Ok(InstancePage { rows, next, total: uint(total) })
 }
 
-pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
-    let wanted = Wanted::new(&filter.of_any_kind());
+pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<InstanceTally>> {
+    let wanted = SqlCondition::new(&filter.of_any_kind());
     let sql = format!(
         "SELECT status, wait, fault IS NOT NULL, parent_id IS NULL, count(*) FROM instances WHERE {}
          GROUP BY 1, 2, 3, 4",
@@ -80,11 +86,11 @@ pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tall
 /// The condition of instances that can still move by themselves.
 const MOVES: &str = "status = 'active' AND fault IS NULL AND wait <> 'paused'";
 
-/// [`Driven::includes`] as a condition with its values.
-fn driven(driven: &Driven) -> (String, Vec<Value>) {
+/// [`DrivenInstances::includes`] as a condition with its values.
+fn driven(driven: &DrivenInstances) -> (String, Vec<Value>) {
     let roots = match driven {
-        Driven::All => return ("true".to_owned(), Vec::new()),
-        Driven::Only(roots) => roots,
+        DrivenInstances::All => return ("true".to_owned(), Vec::new()),
+        DrivenInstances::Only(roots) => roots,
     };
     let one = "id = ? OR (parent_id IS NOT NULL AND substr(id, 1, ?) = ?)";
     let conditions: Vec<&str> = std::iter::once("false").chain(roots.iter().map(|_| one)).collect();
@@ -97,14 +103,14 @@ fn driven(driven: &Driven) -> (String, Vec<Value>) {
 }
 
 /// A condition with its values.
-struct Wanted {
+struct SqlCondition {
     condition: String,
     values: Vec<Value>,
 }
 
-impl Wanted {
+impl SqlCondition {
     fn new(filter: &Filter) -> Self {
-        let mut wanted = Wanted { condition: "true".to_owned(), values: Vec::new() };
+        let mut wanted = SqlCondition { condition: "true".to_owned(), values: Vec::new() };
         wanted.any_of("status", filter.statuses.iter().map(|status| status.as_str()));
         wanted.any_of("wait", filter.waits.iter().map(|wait| wait.as_str()));
         wanted.any_of("outcome", filter.outcomes.iter().map(|outcome| outcome.as_str()));

@@ -6,14 +6,14 @@ use std::ops::RangeInclusive;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
-use super::fault::ReadError;
+use super::fault::StoreReadError;
 use super::rows::{self, RECORD, int};
-use super::snapshots::Saved;
-use crate::chain::{self, Link};
-use crate::store::Base;
+use super::snapshots::SnapshotRow;
+use crate::chain::{self, ChainLink};
+use crate::store::SnapshotBase;
 use crate::{InstanceKey, Record, RecordKind};
 
-type Result<T> = std::result::Result<T, ReadError>;
+type SqliteResult<T> = std::result::Result<T, StoreReadError>;
 
 /// Returns the last indexed record.
 pub(super) fn indexed_through(connection: &Connection) -> rusqlite::Result<i64> {
@@ -37,7 +37,7 @@ pub(super) fn records(
     key: InstanceKey,
     after: u64,
     limit: usize,
-) -> Result<Vec<Record>> {
+) -> SqliteResult<Vec<Record>> {
     let range = Range { after_seq: int(after), after_step: -1, through_step: i64::MAX };
     Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
 }
@@ -47,7 +47,7 @@ pub(super) fn steps(
     key: InstanceKey,
     steps: &RangeInclusive<u64>,
     limit: usize,
-) -> Result<Vec<Record>> {
+) -> SqliteResult<Vec<Record>> {
     let after_step = int(*steps.start()).saturating_sub(1);
     // A snapshot before the step that precedes the range: that step is still to be applied on top of it, so all records
     // of the range come after the snapshot's position.
@@ -59,35 +59,42 @@ pub(super) fn steps(
     Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
 }
 
-pub(super) fn base(connection: &Connection, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>> {
+pub(super) fn base(
+    connection: &Connection,
+    key: InstanceKey,
+    at: Option<u64>,
+) -> SqliteResult<Option<SnapshotBase>> {
     let read = || {
         let through_step = at.map_or(i64::MAX, int);
-        let Some(saved) = Saved::before(connection, key, through_step)? else { return Ok(None) };
+        let Some(saved) = SnapshotRow::before(connection, key, through_step)? else { return Ok(None) };
         let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step };
         let records = range.read(connection, key, usize::MAX)?;
         built(connection, key, saved, records).map(Some)
     };
-    read().map_err(|error: ReadError| error.of(connection, key))
+    read().map_err(|error: StoreReadError| error.of(connection, key))
 }
 
 /// Returns the bases of many instances after their last steps. Reads unindexed records once for all of them. A damaged
 /// instance leaves the others readable.
-pub(super) fn bases(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>>>> {
+pub(super) fn bases(
+    connection: &Connection,
+    keys: &[InstanceKey],
+) -> SqliteResult<Vec<SqliteResult<Option<SnapshotBase>>>> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed_of(connection, keys, mark)?;
     let mut one = |key: InstanceKey| {
-        let Some(saved) = Saved::before(connection, key, i64::MAX)? else { return Ok(None) };
+        let Some(saved) = SnapshotRow::before(connection, key, i64::MAX)? else { return Ok(None) };
         let range = Range { after_seq: saved.after_seq, after_step: saved.step, through_step: i64::MAX };
         let (mut records, _) = range.read_indexed(connection, key, mark, usize::MAX)?;
         let later = unindexed.remove(&key.0).unwrap_or(Ok(Vec::new()))?;
         records.extend(later.into_iter().filter(|linked| int(linked.record.step) > saved.step));
         built(connection, key, saved, records).map(Some)
     };
-    Ok(keys.iter().map(|key| one(*key).map_err(|error: ReadError| error.of(connection, *key))).collect())
+    Ok(keys.iter().map(|key| one(*key).map_err(|error: StoreReadError| error.of(connection, *key))).collect())
 }
 
 /// Returns all records of an instance, with their chain verified.
-pub(super) fn whole(connection: &Connection, key: InstanceKey) -> Result<Vec<Record>> {
+pub(super) fn whole(connection: &Connection, key: InstanceKey) -> SqliteResult<Vec<Record>> {
     let range = Range { after_seq: 0, after_step: -1, through_step: i64::MAX };
     let records = range.read(connection, key, usize::MAX)?;
     check(connection, key, Some(chain::START), &records)?;
@@ -95,7 +102,7 @@ pub(super) fn whole(connection: &Connection, key: InstanceKey) -> Result<Vec<Rec
 }
 
 /// Returns the link for a snapshot of this step: that of the last record up to it.
-pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite::Result<Option<Link>> {
+pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite::Result<Option<ChainLink>> {
     let mark = indexed_through(connection)?;
     let unindexed = "SELECT chain FROM journal WHERE seq > ?3 AND instance = ?1 AND step <= ?2
                      ORDER BY seq DESC LIMIT 1";
@@ -116,7 +123,7 @@ pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite:
 pub(super) struct LinkedRecord {
     pub(super) record: Record,
     /// `None` if an earlier format left the instance's journal inconsistent.
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<ChainLink>,
 }
 
 impl LinkedRecord {
@@ -126,7 +133,7 @@ impl LinkedRecord {
 
     /// Returns true if this record was written after the one with this link. A journal that an earlier format left in
     /// disorder has no links; where a chain has begun, a record without one was not written by rawko.
-    pub(super) fn follows(&self, previous: Option<&Link>) -> bool {
+    pub(super) fn follows(&self, previous: Option<&ChainLink>) -> bool {
         match (&self.link, previous) {
             (Some(link), Some(previous)) => *link == chain::link(previous, &self.record),
             (None, Some(previous)) => *previous == chain::START,
@@ -139,26 +146,26 @@ impl LinkedRecord {
 fn built(
     connection: &Connection,
     key: InstanceKey,
-    saved: Saved,
+    saved: SnapshotRow,
     records: Vec<LinkedRecord>,
-) -> Result<Base> {
+) -> SqliteResult<SnapshotBase> {
     check(connection, key, saved.link, &records)?;
     let mut records: Vec<Record> = records.into_iter().map(|linked| linked.record).collect();
     records.retain(|record| record.kind != RecordKind::Failed);
-    Ok(Base { snapshot: saved.into_snapshot(), records })
+    Ok(SnapshotBase { snapshot: saved.into_snapshot(), records })
 }
 
 /// Fails unless each record follows the one before, and the first one follows this link.
 fn check(
     connection: &Connection,
     key: InstanceKey,
-    mut previous: Option<Link>,
+    mut previous: Option<ChainLink>,
     records: &[LinkedRecord],
-) -> Result<()> {
+) -> SqliteResult<()> {
     for linked in records {
         if !linked.follows(previous.as_ref()) {
             let what = "the record or the one before it was modified";
-            return Err(ReadError::damaged(connection, key, int(linked.record.step), what));
+            return Err(StoreReadError::damaged(connection, key, int(linked.record.step), what));
         }
         previous = Some(linked.link.unwrap_or(chain::START));
     }
@@ -170,8 +177,8 @@ fn unindexed_of(
     connection: &Connection,
     keys: &[InstanceKey],
     mark: i64,
-) -> Result<FxHashMap<i64, Result<Vec<LinkedRecord>>>> {
-    let mut found: FxHashMap<i64, Result<Vec<LinkedRecord>>> =
+) -> SqliteResult<FxHashMap<i64, SqliteResult<Vec<LinkedRecord>>>> {
+    let mut found: FxHashMap<i64, SqliteResult<Vec<LinkedRecord>>> =
         keys.iter().map(|key| (key.0, Ok(Vec::new()))).collect();
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
     let mut statement = connection.prepare_cached(&sql)?;
@@ -189,10 +196,11 @@ fn unindexed_of(
 }
 
 /// Reads a record; the error for an invalid row names instance and step.
-fn read_linked(connection: &Connection, row: &Row<'_>) -> Result<LinkedRecord> {
+fn read_linked(connection: &Connection, row: &Row<'_>) -> SqliteResult<LinkedRecord> {
     let key = InstanceKey(row.get(1)?);
     let step = row.get(2)?;
-    LinkedRecord::read(row).map_err(|error| ReadError::unreadable(connection, key, step, "record", error))
+    LinkedRecord::read(row)
+        .map_err(|error| StoreReadError::unreadable(connection, key, step, "record", error))
 }
 
 /// A range of records of an instance.
@@ -203,7 +211,12 @@ struct Range {
 }
 
 impl Range {
-    fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<LinkedRecord>> {
+    fn read(
+        &self,
+        connection: &Connection,
+        key: InstanceKey,
+        limit: usize,
+    ) -> SqliteResult<Vec<LinkedRecord>> {
         let mark = indexed_through(connection)?;
         let (mut records, is_past) = self.read_indexed(connection, key, mark, limit)?;
         if records.len() < limit && !is_past {
@@ -220,7 +233,7 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<(Vec<LinkedRecord>, bool)> {
+    ) -> SqliteResult<(Vec<LinkedRecord>, bool)> {
         let sql = format!(
             "SELECT {RECORD}, i.step FROM journal_index i LEFT JOIN journal j ON j.seq = i.seq
              WHERE i.instance = ?1 AND i.seq > ?2 AND i.seq <= ?3 AND i.step > ?4 ORDER BY i.seq"
@@ -236,13 +249,13 @@ impl Range {
                 return Ok((records, true));
             }
             if row.get::<_, Option<i64>>(0)?.is_none() {
-                return Err(ReadError::damaged(connection, key, step, "the record is missing"));
+                return Err(StoreReadError::damaged(connection, key, step, "the record is missing"));
             }
             let linked = LinkedRecord::read(row);
             let linked =
-                linked.map_err(|error| ReadError::unreadable(connection, key, step, "record", error))?;
+                linked.map_err(|error| StoreReadError::unreadable(connection, key, step, "record", error))?;
             if (linked.record.instance, int(linked.record.step)) != (key, step) {
-                return Err(ReadError::damaged(connection, key, step, "its record names another one"));
+                return Err(StoreReadError::damaged(connection, key, step, "its record names another one"));
             }
             records.push(linked);
         }
@@ -255,7 +268,7 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<Vec<LinkedRecord>> {
+    ) -> SqliteResult<Vec<LinkedRecord>> {
         let sql = format!(
             "SELECT {RECORD} FROM journal j
              WHERE j.seq > ?2 AND j.instance = ?1 AND j.step > ?3 AND j.step <= ?4 ORDER BY j.seq LIMIT ?5"

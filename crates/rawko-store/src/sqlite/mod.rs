@@ -13,6 +13,7 @@ mod family;
 mod fault;
 mod instances;
 mod journal;
+mod journal_ends;
 mod log;
 mod owner;
 mod prune;
@@ -23,7 +24,6 @@ mod reserve;
 mod rows;
 mod schema;
 mod snapshots;
-mod tips;
 mod upgrade;
 mod verify;
 mod watch;
@@ -38,15 +38,15 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::StoreError;
 use crate::report::ChainReport;
-use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
-use crate::transfer::Family;
+use crate::store::{Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport};
+use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-pub use backup::Restored;
+pub use backup::RestoreReport;
 use connection::Readers;
-use counts::Counts;
-use fault::ReadError;
+use counts::StatusCounts;
+use fault::StoreReadError;
 use owner::Owner;
 pub use prune::{Prunable, Pruned, Retention};
 use published::Published;
@@ -56,7 +56,7 @@ use write::WriteSide;
 
 /// Options for opening a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct SqliteOptions {
     /// Maximum size of the file, without the write-ahead log beside it, which takes about 4 MiB more.
     pub size_max_bytes: Option<u64>,
     /// For readers in other processes while a host runs; such a store refuses commits.
@@ -72,7 +72,7 @@ pub struct SqliteStore {
     write_side: Option<Mutex<WriteSide>>,
     /// The owner and what it publishes; `None` if opened read-only.
     owned: Option<(Owner, Arc<Published>)>,
-    counts: Counts,
+    counts: StatusCounts,
 }
 
 impl SqliteStore {
@@ -82,7 +82,7 @@ impl SqliteStore {
     }
 
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
-    pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
+    pub fn open(path: &Path, options: SqliteOptions) -> Result<SqliteStore, StoreError> {
         owner::refuse_lost_file(path)?;
         let write_side = match options.read_only {
             true => None,
@@ -95,7 +95,7 @@ impl SqliteStore {
             owner::refuse_lost_log(connection, path)
         })??;
         let (place, write_side) = (path.to_owned(), write_side.map(Mutex::new));
-        Ok(SqliteStore { place, readers, write_side, owned, counts: Counts::default() })
+        Ok(SqliteStore { place, readers, write_side, owned, counts: StatusCounts::default() })
     }
 
     /// Returns true for a file whose creation as a store was interrupted: there is nothing in it.
@@ -148,7 +148,7 @@ impl SqliteStore {
         Ok(if owner.is_current(connection)? { version } else { None })
     }
 
-    fn read<T, E: Into<ReadError>>(
+    fn read<T, E: Into<StoreReadError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, StoreError> {
@@ -187,7 +187,7 @@ impl Store for SqliteStore {
         self.write_side()?.commit(commits)
     }
 
-    fn family(&self, id: &str) -> Result<Option<Family>, StoreError> {
+    fn family(&self, id: &str) -> Result<Option<InstanceFamily>, StoreError> {
         SqliteStore::family(self, id)
     }
 
@@ -221,7 +221,7 @@ impl Store for SqliteStore {
         self.read(|connection| instances::instance(connection, key))
     }
 
-    fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+    fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
         self.catch_up();
         let version = self.lists_version();
         self.read(|connection| {
@@ -234,7 +234,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
+    fn tally(&self, filter: &Filter) -> Result<Vec<InstanceTally>, StoreError> {
         let version = self.lists_version();
         self.read(|connection| {
             let count = || instances::tally(connection, filter);
@@ -249,13 +249,16 @@ impl Store for SqliteStore {
         self.read(|connection| instances::children(connection, id))
     }
 
-    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<Base>, StoreError> {
+    fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         self.read(|connection| journal::base(connection, key, at))
     }
 
-    fn bases(&self, keys: &[InstanceKey]) -> Result<Vec<Result<Option<Base>, StoreError>>, StoreError> {
+    fn bases(
+        &self,
+        keys: &[InstanceKey],
+    ) -> Result<Vec<Result<Option<SnapshotBase>, StoreError>>, StoreError> {
         let bases = self.read(|connection| journal::bases(connection, keys))?;
-        let named = |error: ReadError| error.into_fault(&self.place);
+        let named = |error: StoreReadError| error.into_fault(&self.place);
         Ok(bases.into_iter().map(|base| base.map_err(named)).collect())
     }
 
@@ -355,10 +358,10 @@ impl Store for SqliteStore {
         Ok(lines)
     }
 
-    fn marks(&self) -> Result<Marks, StoreError> {
-        self.read(|connection| -> rusqlite::Result<Marks> {
+    fn marks(&self) -> Result<HighestNumbers, StoreError> {
+        self.read(|connection| -> rusqlite::Result<HighestNumbers> {
             let inbound = connection.query_row("SELECT inbound FROM marks", [], |row| row.get(0))?;
-            Ok(Marks { instance: instances::highest_key(connection)?, inbound })
+            Ok(HighestNumbers { instance: instances::highest_key(connection)?, inbound })
         })
     }
 
@@ -373,7 +376,7 @@ impl Store for SqliteStore {
         }
     }
 
-    fn report(&self) -> Result<Report, StoreError> {
+    fn report(&self) -> Result<StoreReport, StoreError> {
         self.readers.visit(|connection| check::report(connection, &self.place))
     }
 }

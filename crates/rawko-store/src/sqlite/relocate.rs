@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use super::backup::{io_fault, remove, take_place, with_suffix};
-use super::{Options, SqliteStore};
+use super::{SqliteOptions, SqliteStore};
 use crate::StoreError;
 
 impl SqliteStore {
@@ -18,7 +18,7 @@ impl SqliteStore {
             return Err(StoreError::Io(format!("{} already exists", to.display())));
         }
         // Closing it as a host moves every commit from its log into the file, so that one rename moves all.
-        drop(SqliteStore::open(from, Options::default())?);
+        drop(SqliteStore::open(from, SqliteOptions::default())?);
         let log = with_suffix(from, "-wal");
         match fs::metadata(&log) {
             Ok(metadata) if metadata.len() > 0 => {
@@ -61,7 +61,7 @@ mod tests {
     fn a_copy_is_whole_and_for_its_owner_only() {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("old.db"), directory.path().join("new.db"));
-        drop(SqliteStore::open(&from, Options::default()).unwrap());
+        drop(SqliteStore::open(&from, SqliteOptions::default()).unwrap());
         fs::write(with_suffix(&to, ".moving"), "half").unwrap();
         copy(&from, &to).unwrap();
         assert_eq!(fs::read(&from).unwrap(), fs::read(&to).unwrap());

@@ -7,11 +7,11 @@ use rusqlite::Row;
 use rusqlite::types::Type;
 
 use super::fault::is_conversion;
-use crate::chain::Link;
-use crate::store::Tally;
+use crate::chain::ChainLink;
+use crate::store::InstanceTally;
 use crate::{
-    AuditLine, Blob, ChartRow, EffectKind, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect,
-    Origin, Outcome, Parent, Record, RecordKind, Wait,
+    AuditLine, Blob, ChartRow, EffectKind, ForkOrigin, Head, Inbound, InstanceKey, InstanceRow, NewInstance,
+    OpenEffect, Outcome, ParentInvocation, Record, RecordKind, WaitReason,
 };
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
@@ -56,10 +56,10 @@ pub(super) fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<RecordKind>
 }
 
 /// Reads a link or hash; an empty blob means `None`.
-pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Link>> {
+pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ChainLink>> {
     match row.get_ref(column)?.as_blob()? {
         [] => Ok(None),
-        bytes => match Link::try_from(bytes) {
+        bytes => match ChainLink::try_from(bytes) {
             Ok(link) => Ok(Some(link)),
             Err(_) => Err(unknown(column, Type::Blob, format!("{} bytes", bytes.len()))),
         },
@@ -94,13 +94,16 @@ pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
 /// Reads an instance without its step, which comes from the journal.
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let parent = match row.get::<_, Option<Arc<str>>>(5)? {
-        Some(id) => {
-            Some(Parent { id, invocation: uint(row.get(6)?), invoke: row.get(7)?, generation: row.get(18)? })
-        }
+        Some(id) => Some(ParentInvocation {
+            id,
+            invocation: uint(row.get(6)?),
+            invoke: row.get(7)?,
+            generation: row.get(18)?,
+        }),
         None => None,
     };
     let origin = match row.get::<_, Option<Arc<str>>>(8)? {
-        Some(id) => Some(Origin { id, step: uint(row.get(9)?) }),
+        Some(id) => Some(ForkOrigin { id, step: uint(row.get(9)?) }),
         None => None,
     };
     let new = NewInstance {
@@ -115,7 +118,7 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     };
     let head = Head {
         status: word(row, 11, &STATUSES, Status::as_str)?,
-        wait: word(row, 12, &Wait::ALL, Wait::as_str)?,
+        wait: word(row, 12, &WaitReason::ALL, WaitReason::as_str)?,
         next_due_ms: row.get(13)?,
         fault: row.get(14)?,
         ledger: row.get(16)?,
@@ -150,10 +153,10 @@ pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     Ok(InstanceRow { key, updated_ms: new.created_ms, new, head, step: 0 })
 }
 
-pub(super) fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
-    Ok(Tally {
+pub(super) fn tally(row: &Row<'_>) -> rusqlite::Result<InstanceTally> {
+    Ok(InstanceTally {
         status: word(row, 0, &STATUSES, Status::as_str)?,
-        wait: word(row, 1, &Wait::ALL, Wait::as_str)?,
+        wait: word(row, 1, &WaitReason::ALL, WaitReason::as_str)?,
         is_faulty: row.get(2)?,
         is_root: row.get(3)?,
         count: uint(row.get(4)?),

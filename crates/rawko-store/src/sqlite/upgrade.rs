@@ -3,11 +3,11 @@
 use rusqlite::{Connection, Result, params};
 
 use super::journal::{self, LinkedRecord};
+use super::journal_ends::Tip;
 use super::rows::{RECORD, int};
-use super::tips::Tip;
 use super::{audits, snapshots};
 use crate::RecordKind;
-use crate::chain::{self, Link};
+use crate::chain::{self, ChainLink};
 
 /// Format 4: adds the links of all records, and the links and hashes of all snapshots.
 pub(super) fn add_chains(connection: &Connection) -> Result<()> {
@@ -50,7 +50,7 @@ pub(super) fn add_ends(connection: &Connection) -> Result<()> {
 
 /// Returns `(seq, step, link)` of an instance's records. Empty if a step is missing or present twice: earlier releases
 /// could record a step twice, and the records on top of a snapshot would then not be one chain.
-fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
+fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, ChainLink)>> {
     let sql = format!(
         "SELECT {RECORD} FROM journal_index i JOIN journal j ON j.seq = i.seq
          WHERE i.instance = ?1 ORDER BY i.seq"
@@ -73,7 +73,7 @@ fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
     Ok(links)
 }
 
-fn hash_snapshots(connection: &Connection, key: i64, links: &[(i64, i64, Link)]) -> Result<()> {
+fn hash_snapshots(connection: &Connection, key: i64, links: &[(i64, i64, ChainLink)]) -> Result<()> {
     let sql = "SELECT rowid, step, after_seq, body FROM snapshots WHERE instance = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([key], |row| {

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::journal::{LinkedRecord, indexed_through};
 use super::rows::{self, RECORD, int, uint};
-use super::snapshots::Saved;
-use crate::chain::{self, Link};
+use super::snapshots::SnapshotRow;
+use crate::chain::{self, ChainLink};
 use crate::report::{ChainKind, ChainProblem};
 use crate::{InstanceKey, RecordKind};
 
@@ -46,13 +46,18 @@ fn damage(step: i64, what: impl Into<String>) -> Damage {
 }
 
 /// Checks one instance up to its first problem.
-fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>) -> Result<Option<Damage>> {
+fn look(
+    connection: &Connection,
+    key: InstanceKey,
+    mark: i64,
+    later: Vec<CheckedEntry>,
+) -> Result<Option<Damage>> {
     let sql = format!("SELECT {} FROM instances WHERE key = ?1", rows::INSTANCE);
     let instance = connection.prepare_cached(&sql)?.query_row([key.0], |row| Ok(rows::instance(row)))?;
     if let Err(error) = instance {
         return Ok(Some(damage(0, format!("unreadable row: {error}"))));
     }
-    let mut walk = Walk::default();
+    let mut walk = JournalWalk::default();
     let sql = format!(
         "SELECT {RECORD}, i.step FROM journal_index i LEFT JOIN journal j ON j.seq = i.seq
          WHERE i.instance = ?1 AND i.seq <= ?2 ORDER BY i.seq"
@@ -85,7 +90,7 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
     {
         return Ok(Some(damage(step, "the last records are missing")));
     }
-    for (step, saved) in Saved::all(connection, key)? {
+    for (step, saved) in SnapshotRow::all(connection, key)? {
         match saved {
             Err(error) => return Ok(Some(damage(step, format!("unreadable snapshot: {error}")))),
             Ok(saved) if !saved.is_sound(key) => {
@@ -101,25 +106,25 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
 }
 
 /// Returns the end of the journal's chain as the row of the instance has it. The chain may be longer.
-fn end(connection: &Connection, key: InstanceKey) -> Result<Option<(i64, Link)>> {
+fn end(connection: &Connection, key: InstanceKey) -> Result<Option<(i64, ChainLink)>> {
     let sql = "SELECT journal_step, journal_chain FROM instances WHERE key = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let end = statement.query_row([key.0], |row| Ok((row.get(0)?, rows::link(row, 1)?)))?;
     Ok(end.1.filter(|link| *link != chain::START).map(|link| (end.0, link)))
 }
 
-type Entry = std::result::Result<LinkedRecord, Damage>;
+type CheckedEntry = std::result::Result<LinkedRecord, Damage>;
 
-fn entry(row: &Row<'_>, step: i64) -> Entry {
+fn entry(row: &Row<'_>, step: i64) -> CheckedEntry {
     LinkedRecord::read(row).map_err(|error| damage(step, format!("unreadable record: {error}")))
 }
 
 /// Returns the unindexed records, by instance.
-fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<Entry>>> {
+fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<CheckedEntry>>> {
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([mark])?;
-    let mut found: FxHashMap<i64, Vec<Entry>> = FxHashMap::default();
+    let mut found: FxHashMap<i64, Vec<CheckedEntry>> = FxHashMap::default();
     while let Some(row) = rows.next()? {
         found.entry(row.get(1)?).or_default().push(entry(row, row.get(2)?));
     }
@@ -128,18 +133,18 @@ fn unindexed(connection: &Connection, mark: i64) -> Result<FxHashMap<i64, Vec<En
 
 /// A pass over the journal of one instance.
 #[derive(Default)]
-struct Walk {
-    link: Link,
+struct JournalWalk {
+    link: ChainLink,
     /// The last successful step.
     last: Option<u64>,
     /// The first step without a link. Where an earlier format left the steps in disorder, that is reported instead.
     unlinked: Option<i64>,
     /// Steps with the link of the record that a snapshot of them is based on.
-    links: Vec<(i64, Option<Link>)>,
+    links: Vec<(i64, Option<ChainLink>)>,
 }
 
-impl Walk {
-    fn take(&mut self, entry: Entry) -> Option<Damage> {
+impl JournalWalk {
+    fn take(&mut self, entry: CheckedEntry) -> Option<Damage> {
         let linked = match entry {
             Ok(linked) => linked,
             Err(damage) => return Some(damage),
@@ -164,7 +169,7 @@ impl Walk {
     }
 
     /// Returns true if a snapshot names the last record up to its step.
-    fn carries(&self, saved: &Saved) -> bool {
+    fn carries(&self, saved: &SnapshotRow) -> bool {
         let under = self.links.iter().rev().find(|(step, _)| *step <= saved.step);
         match under.and_then(|(_, link)| *link) {
             Some(link) => saved.link == Some(link),

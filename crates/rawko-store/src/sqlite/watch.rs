@@ -16,12 +16,12 @@ use crate::StoreError;
 const FRESH: Duration = Duration::from_millis(10);
 
 /// The database and its log at the last check.
-pub(super) struct Watch {
-    files: [Watched; 2],
+pub(super) struct FileWatch {
+    files: [WatchedFile; 2],
     looked: Instant,
 }
 
-struct Watched {
+struct WatchedFile {
     what: &'static str,
     /// As a C string, because it is passed to the system at every batch.
     path: CString,
@@ -33,18 +33,18 @@ struct Watched {
 /// Device and inode.
 type Identity = (u64, u64);
 
-impl Watch {
-    pub(super) fn new(store: &Path) -> Result<Watch, StoreError> {
+impl FileWatch {
+    pub(super) fn new(store: &Path) -> Result<FileWatch, StoreError> {
         // Absolute, because the working directory may change.
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
         let log = log::path(&store);
-        let files = [Watched::new("the store", store)?, Watched::new("the write-ahead log", log)?];
-        Ok(Watch { files, looked: Instant::now() })
+        let files = [WatchedFile::new("the store", store)?, WatchedFile::new("the write-ahead log", log)?];
+        Ok(FileWatch { files, looked: Instant::now() })
     }
 
     /// Fails if one of the files is gone, replaced, or shorter.
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
-        self.files.iter_mut().try_for_each(Watched::check)?;
+        self.files.iter_mut().try_for_each(WatchedFile::check)?;
         self.looked = Instant::now();
         Ok(())
     }
@@ -54,23 +54,23 @@ impl Watch {
         self.files[1].len
     }
 
-    /// Like [`Watch::check`], unless it ran a moment ago.
+    /// Like [`FileWatch::check`], unless it ran a moment ago.
     pub(super) fn check_if_idle(&mut self) -> Result<(), StoreError> {
         if self.looked.elapsed() < FRESH { Ok(()) } else { self.check() }
     }
 
-    /// Like [`Watch::check`], after this handle itself truncated the files.
+    /// Like [`FileWatch::check`], after this handle itself truncated the files.
     pub(super) fn check_shrunk(&mut self) -> Result<(), StoreError> {
         self.files.iter_mut().for_each(|file| file.len = 0);
         self.check()
     }
 }
 
-impl Watched {
-    fn new(what: &'static str, path: PathBuf) -> Result<Watched, StoreError> {
+impl WatchedFile {
+    fn new(what: &'static str, path: PathBuf) -> Result<WatchedFile, StoreError> {
         let path = CString::new(path.into_os_string().into_vec())
             .map_err(|_| StoreError::Io(format!("the path of {what} contains a NUL byte")))?;
-        let mut watched = Watched { what, path, identity: (0, 0), len: 0 };
+        let mut watched = WatchedFile { what, path, identity: (0, 0), len: 0 };
         (watched.identity, watched.len) = watched.look()?;
         Ok(watched)
     }

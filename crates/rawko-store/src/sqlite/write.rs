@@ -10,14 +10,14 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
 use super::audits::AuditEnds;
-use super::batch::{Batch, Failure};
+use super::batch::{Batch, BatchFailure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
+use super::journal_ends::Tips;
 use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
-use super::tips::Tips;
-use super::watch::Watch;
+use super::watch::FileWatch;
 use super::{journal, schema};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
@@ -30,7 +30,7 @@ pub(super) struct WriteSide {
     place: PathBuf,
     connection: Connection,
     owner: Owner,
-    watch: Watch,
+    watch: FileWatch,
     reserve: Reserve,
     /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
@@ -57,7 +57,7 @@ impl WriteSide {
         let owner = Owner::claim(&mut connection).map_err(|error| fault(place, &error))?;
         let read = || Ok((journal::indexed_through(&connection)?, journal::last_seq(&connection)?));
         let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
-        let watch = Watch::new(place)?;
+        let watch = FileWatch::new(place)?;
         let reserve = Reserve::new(place, watch.log_len());
         let mut side = WriteSide {
             place: place.to_owned(),
@@ -111,7 +111,7 @@ impl WriteSide {
     /// Runs a transaction, all or nothing.
     pub(super) fn transact(
         &mut self,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), BatchFailure>,
     ) -> Result<(), StoreError> {
         self.transact_with(true, work)
     }
@@ -120,7 +120,7 @@ impl WriteSide {
     fn transact_with(
         &mut self,
         changes_lists: bool,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), BatchFailure>,
     ) -> Result<(), StoreError> {
         if let Some(why) = &self.ended {
             return Err(why.clone());
@@ -129,9 +129,9 @@ impl WriteSide {
         if let Err(failure) = self.attempt(work) {
             self.roll_back();
             return Err(match failure {
-                Failure::Sqlite(error) => fault(&self.place, &error),
-                Failure::Refused(why) => StoreError::Refused(why),
-                Failure::Fenced => {
+                BatchFailure::Sqlite(error) => fault(&self.place, &error),
+                BatchFailure::Refused(why) => StoreError::Refused(why),
+                BatchFailure::Fenced => {
                     let place = self.place.display().to_string();
                     self.end(StoreError::Fenced { place })
                 }
@@ -146,7 +146,10 @@ impl WriteSide {
         Ok(())
     }
 
-    fn attempt(&mut self, work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn attempt(
+        &mut self,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), BatchFailure>,
+    ) -> Result<(), BatchFailure> {
         let mut batch = Batch {
             connection: &self.connection,
             tips: &mut self.tips,
@@ -165,7 +168,7 @@ impl WriteSide {
         if let Err(failure) = work(&mut batch) {
             // The caches of a fenced handle are stale, so the fencing is the actual reason.
             let is_fenced = matches!(self.owner.is_current(&self.connection), Ok(false));
-            return Err(if is_fenced { Failure::Fenced } else { failure });
+            return Err(if is_fenced { BatchFailure::Fenced } else { failure });
         }
         batch.insist_on_owner()?;
         batch.run("COMMIT", [])?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::Link;
+use crate::chain::ChainLink;
 use crate::{
-    AuditLine, Blob, ChartRow, Delivery, EffectKind, Head, InstanceKey, NewInstance, OpenEffect, Record,
+    AuditLine, Blob, ChartRow, EffectKind, Head, InstanceKey, KeyedDelivery, NewInstance, OpenEffect, Record,
     RecordKind,
 };
 use rawko_instance::content;
@@ -18,7 +18,7 @@ pub(super) const VERSION: u32 = 1;
 /// One line. The data of an instance follows its `instance` line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum TransferLine {
     /// The first line.
     Export {
         v: u32,
@@ -36,7 +36,7 @@ pub(super) enum Line {
     Inbound {
         event: String,
     },
-    Delivery(Delivery),
+    Delivery(KeyedDelivery),
     Audit(AuditLine),
     Blob {
         hash: String,
@@ -114,7 +114,7 @@ impl ChartLine {
 }
 
 impl RecordLine {
-    pub(super) fn of(record: &Record, link: &Link) -> Self {
+    pub(super) fn of(record: &Record, link: &ChainLink) -> Self {
         RecordLine {
             step: record.step,
             at_ms: record.at_ms,
@@ -173,11 +173,11 @@ impl EffectLine {
     }
 }
 
-impl Line {
+impl TransferLine {
     /// A blob always holds text.
-    pub(super) fn blob(blob: &Blob) -> Option<Line> {
+    pub(super) fn blob(blob: &Blob) -> Option<TransferLine> {
         let body = std::str::from_utf8(&blob.body).ok()?.to_owned();
-        Some(Line::Blob { hash: content::hex(&blob.hash), body })
+        Some(TransferLine::Blob { hash: content::hex(&blob.hash), body })
     }
 }
 

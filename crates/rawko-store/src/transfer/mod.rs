@@ -1,5 +1,5 @@
 //! One instance as a file: the instance with its descendants and all of their data, for transfer between stores.
-//! Separate from the stores, which read and write a [`Family`], and from backups, which copy a whole store.
+//! Separate from the stores, which read and write a [`InstanceFamily`], and from backups, which copy a whole store.
 
 mod lines;
 mod read;
@@ -11,9 +11,9 @@ use rawko_instance::content;
 use rustc_hash::FxHashSet;
 
 use crate::references;
-use crate::store::Marks;
+use crate::store::HighestNumbers;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, KeyedDelivery, NewInstance,
     OpenEffect, Record, RecordKind, SavedSnapshot,
 };
 
@@ -21,18 +21,18 @@ pub use read::ReadExportError;
 
 /// An instance with its descendants, parents before their children, and their charts and blobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Family {
+pub struct InstanceFamily {
     /// Each chart of a member once.
     pub charts: Vec<ChartRow>,
     /// The root first; each parent precedes its children.
-    pub members: Vec<Member>,
+    pub members: Vec<FamilyMember>,
     /// All blobs that the texts of the members refer to.
     pub blobs: Vec<Blob>,
 }
 
 /// One instance of a family. Keys and sequence numbers are those of the original store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct FamilyMember {
     /// Id, chart and parent, as committed at its start.
     pub new: NewInstance,
     /// Status, wait and outcome at the time of the export.
@@ -46,14 +46,14 @@ pub struct Member {
     /// Events in flight to it, packed, in order.
     pub inbound: Vec<String>,
     /// Keys of past deliveries from outside, so that duplicates are still detected after the import.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<KeyedDelivery>,
     /// Its audit lines, oldest first.
     pub audit: Vec<AuditLine>,
 }
 
-impl Family {
+impl InstanceFamily {
     /// Returns the commits that add a family to a store with these marks; they must be committed together.
-    pub fn commits(self, marks: Marks) -> Vec<Commit> {
+    pub fn commits(self, marks: HighestNumbers) -> Vec<Commit> {
         let (mut key, mut seq) = (marks.instance, marks.inbound);
         let mut commits = Vec::new();
         for member in self.members {
@@ -72,7 +72,7 @@ impl Family {
     }
 }
 
-impl Member {
+impl FamilyMember {
     /// Returns the charts that it was migrated from.
     pub(crate) fn earlier_charts(&self) -> Vec<ChartHash> {
         let migrated = self.records.iter().filter(|record| record.kind == RecordKind::Migrated);

@@ -2,9 +2,9 @@
 
 use std::io::BufRead;
 
-use super::lines::{InstanceLine, Line, RecordLine, VERSION, parse_hash};
-use super::{Family, Member};
-use crate::chain::{self, Link, half};
+use super::lines::{InstanceLine, RecordLine, TransferLine, VERSION, parse_hash};
+use super::{FamilyMember, InstanceFamily};
+use crate::chain::{self, ChainLink, half};
 use crate::{Blob, SavedSnapshot};
 use rawko_instance::content;
 
@@ -41,10 +41,10 @@ pub enum ReadExportError {
     NotWhole,
 }
 
-impl Family {
+impl InstanceFamily {
     /// Reads and verifies an export.
-    pub fn read(mut from: impl BufRead) -> Result<Family, ReadExportError> {
-        let mut reading = Reading::default();
+    pub fn read(mut from: impl BufRead) -> Result<InstanceFamily, ReadExportError> {
+        let mut reading = TransferReader::default();
         let mut hasher = blake3::Hasher::new();
         let mut text = String::new();
         for line in 1.. {
@@ -64,37 +64,37 @@ impl Family {
 }
 
 #[derive(Default)]
-struct Reading {
-    family: Family,
+struct TransferReader {
+    family: InstanceFamily,
     /// The link of the last record of the last instance.
-    link: Link,
+    link: ChainLink,
     is_begun: bool,
     is_ended: bool,
 }
 
-impl Reading {
+impl TransferReader {
     /// `before` is the hash of all lines above.
-    fn take(&mut self, line: Line, number: usize, before: &Link) -> Result<(), ReadExportError> {
+    fn take(&mut self, line: TransferLine, number: usize, before: &ChainLink) -> Result<(), ReadExportError> {
         let malformed = |why: &str| ReadExportError::Malformed { line: number, why: why.to_owned() };
         if self.is_ended {
             return Err(malformed("unexpected data after the last line"));
         }
-        if !self.is_begun && !matches!(line, Line::Export { .. }) {
+        if !self.is_begun && !matches!(line, TransferLine::Export { .. }) {
             return Err(malformed("the first line must be `export`"));
         }
         let changed = |what: &str| ReadExportError::Changed { line: number, what: what.to_owned() };
         match line {
-            Line::Export { v, .. } if v != VERSION => return Err(ReadExportError::Version(v)),
-            Line::Export { .. } if self.is_begun => return Err(malformed("duplicate `export` line")),
-            Line::Export { .. } => self.is_begun = true,
-            Line::Chart(chart) => {
+            TransferLine::Export { v, .. } if v != VERSION => return Err(ReadExportError::Version(v)),
+            TransferLine::Export { .. } if self.is_begun => return Err(malformed("duplicate `export` line")),
+            TransferLine::Export { .. } => self.is_begun = true,
+            TransferLine::Chart(chart) => {
                 self.family.charts.push(chart.into_chart().ok_or_else(|| malformed("invalid hash"))?);
             }
-            Line::Instance(InstanceLine { new, head }) => {
+            TransferLine::Instance(InstanceLine { new, head }) => {
                 self.link = chain::START;
-                self.family.members.push(Member::begun(new, head));
+                self.family.members.push(FamilyMember::begun(new, head));
             }
-            Line::Blob { hash, body } => {
+            TransferLine::Blob { hash, body } => {
                 let body = body.into_bytes();
                 let hash = parse_hash(&hash).ok_or_else(|| malformed("invalid hash"))?;
                 if content::hash(&body) != hash {
@@ -102,7 +102,7 @@ impl Reading {
                 }
                 self.family.blobs.push(Blob { hash, body });
             }
-            Line::End { hash } => {
+            TransferLine::End { hash } => {
                 if parse_hash(&hash) != Some(*before) {
                     return Err(ReadExportError::NotWhole);
                 }
@@ -112,28 +112,30 @@ impl Reading {
                 let member =
                     self.family.members.last_mut().ok_or_else(|| malformed("no instance precedes it"))?;
                 match part {
-                    Line::Record(record) => {
+                    TransferLine::Record(record) => {
                         if !take_record(member, record, &mut self.link) {
                             return Err(changed("the record does not match the one before it"));
                         }
                     }
-                    Line::Snapshot { step, body } => member.snapshots.push(SavedSnapshot { step, body }),
-                    Line::Effect(effect) => member.effects.push(effect.into_effect()),
-                    Line::Inbound { event } => member.inbound.push(event),
-                    Line::Delivery(delivery) => member.deliveries.push(delivery),
-                    Line::Audit(line) => member.audit.push(line),
-                    Line::Export { .. }
-                    | Line::Chart(_)
-                    | Line::Instance(_)
-                    | Line::Blob { .. }
-                    | Line::End { .. } => {}
+                    TransferLine::Snapshot { step, body } => {
+                        member.snapshots.push(SavedSnapshot { step, body })
+                    }
+                    TransferLine::Effect(effect) => member.effects.push(effect.into_effect()),
+                    TransferLine::Inbound { event } => member.inbound.push(event),
+                    TransferLine::Delivery(delivery) => member.deliveries.push(delivery),
+                    TransferLine::Audit(line) => member.audit.push(line),
+                    TransferLine::Export { .. }
+                    | TransferLine::Chart(_)
+                    | TransferLine::Instance(_)
+                    | TransferLine::Blob { .. }
+                    | TransferLine::End { .. } => {}
                 }
             }
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<Family, ReadExportError> {
+    fn finish(self) -> Result<InstanceFamily, ReadExportError> {
         match self.is_ended && !self.family.members.is_empty() {
             true => Ok(self.family),
             false => Err(ReadExportError::NotWhole),
@@ -142,7 +144,7 @@ impl Reading {
 }
 
 /// Adds a record. Returns true if it follows the last one.
-fn take_record(member: &mut Member, line: RecordLine, link: &mut Link) -> bool {
+fn take_record(member: &mut FamilyMember, line: RecordLine, link: &mut ChainLink) -> bool {
     let claimed = parse_hash(&line.chain);
     let record = line.into_record();
     *link = chain::link(link, &record);
@@ -150,9 +152,9 @@ fn take_record(member: &mut Member, line: RecordLine, link: &mut Link) -> bool {
     claimed == Some(*link)
 }
 
-impl Member {
-    fn begun(new: crate::NewInstance, head: crate::Head) -> Member {
-        Member {
+impl FamilyMember {
+    fn begun(new: crate::NewInstance, head: crate::Head) -> FamilyMember {
+        FamilyMember {
             new,
             head,
             records: Vec::new(),

@@ -33,11 +33,11 @@ forward! {
     charts() -> Vec<ChartRow>;
     find(id: &str) -> Option<InstanceRow>;
     instance(key: InstanceKey) -> Option<InstanceRow>;
-    list(filter: &Filter) -> Page;
-    tally(filter: &Filter) -> Vec<Tally>;
+    list(filter: &Filter) -> InstancePage;
+    tally(filter: &Filter) -> Vec<InstanceTally>;
     children(id: &str) -> Vec<InstanceRow>;
-    base(key: InstanceKey, at: Option<u64>) -> Option<Base>;
-    bases(keys: &[InstanceKey]) -> Vec<Result<Option<Base>, StoreError>>;
+    base(key: InstanceKey, at: Option<u64>) -> Option<SnapshotBase>;
+    bases(keys: &[InstanceKey]) -> Vec<Result<Option<SnapshotBase>, StoreError>>;
     records(key: InstanceKey, after: u64, limit: usize) -> Vec<Record>;
     steps(key: InstanceKey, steps: std::ops::RangeInclusive<u64>, limit: usize) -> Vec<Record>;
     tail(after: u64, limit: usize) -> Vec<Record>;
@@ -48,9 +48,9 @@ forward! {
     delivered(key: InstanceKey, delivery: &str) -> Option<u64>;
     blob(hash: &[u8; 16]) -> Option<Blob>;
     audit(instance: Option<&str>, limit: usize) -> Vec<AuditLine>;
-    marks() -> Marks;
+    marks() -> HighestNumbers;
     probe() -> ();
-    report() -> Report;
+    report() -> StoreReport;
 }
 
 pub(crate) fn chart() -> ChartRow {

@@ -4,28 +4,28 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use rawko_core::{ServiceClass, ServiceName, Status};
-use rawko_host::{Called, Committed, Completed, Observation, Outcome};
+use rawko_host::{CallOutcome, CommittedSteps, FinishedCall, HostEvent, ObservedCompletion};
 use rawko_store::{EffectKind, RecordKind};
 
 use super::Metrics;
 
 impl Metrics {
     /// Counts an observation. Runs on the host's threads, so it only updates numbers.
-    pub fn count(&self, observation: &Observation) {
+    pub fn count(&self, observation: &HostEvent) {
         match observation {
-            Observation::Committed(committed) => self.committed(committed),
-            Observation::Calling(calling) => {
+            HostEvent::Committed(committed) => self.committed(committed),
+            HostEvent::Calling(calling) => {
                 if calling.attempt > 1 {
                     self.families.retries.add(&["invocation"], 1.0);
                 }
             }
-            Observation::Called(called) => self.called(called),
-            Observation::Completed(completed) => self.completed(completed),
-            Observation::Troubled { .. } => self.families.troubles.add(&[], 1.0),
+            HostEvent::Called(called) => self.called(called),
+            HostEvent::Completed(completed) => self.completed(completed),
+            HostEvent::Troubled { .. } => self.families.troubles.add(&[], 1.0),
         }
     }
 
-    fn committed(&self, committed: &Committed) {
+    fn committed(&self, committed: &CommittedSteps) {
         let chart = &*committed.instance.chart_id;
         for taken in &committed.steps {
             self.steps[place(taken.kind)].fetch_add(1, Ordering::Relaxed);
@@ -48,17 +48,17 @@ impl Metrics {
         }
     }
 
-    fn called(&self, called: &Called) {
+    fn called(&self, called: &FinishedCall) {
         let calling = &called.calling;
         // A person's answer is counted with the commit that contains it.
         if calling.kind == EffectKind::Person {
             return;
         }
         let outcome = match &called.outcome {
-            Outcome::Answered => "answered",
-            Outcome::Complained => "complained",
-            Outcome::Failed { code, .. } => code,
-            Outcome::Stopped => "stopped",
+            CallOutcome::Answered => "answered",
+            CallOutcome::Complained => "complained",
+            CallOutcome::Failed { code, .. } => code,
+            CallOutcome::Stopped => "stopped",
         };
         self.effect(calling.kind, outcome, called.took);
         if let Some(tool) = ServiceName::member_of(&calling.name, ServiceClass::Tool) {
@@ -71,7 +71,7 @@ impl Metrics {
         self.families.effect_time.observe(&[kind.as_str()], took.as_secs_f64());
     }
 
-    fn completed(&self, completed: &Completed) {
+    fn completed(&self, completed: &ObservedCompletion) {
         let who = [completed.provider.as_str(), completed.model.as_str()];
         let [provider, model] = who;
         let outcome = match &completed.finish {

@@ -1,28 +1,28 @@
 //! The metric families by name: the stable interface for dashboards.
 
-use super::family::{Family, Kind};
+use super::family::{MetricFamily, MetricKind};
 
 pub(super) struct Families {
-    pub(super) instances_started: Family,
-    pub(super) instances_ended: Family,
-    pub(super) timer_lag: Family,
-    pub(super) effects: Family,
-    pub(super) effect_time: Family,
-    pub(super) retries: Family,
-    pub(super) model_calls: Family,
-    pub(super) model_time: Family,
-    pub(super) model_tokens: Family,
-    pub(super) model_cost: Family,
-    pub(super) tool_calls: Family,
-    pub(super) troubles: Family,
-    pub(super) requests: Family,
-    pub(super) request_time: Family,
-    pub(super) exports: Family,
-    pub(super) dropped: Family,
+    pub(super) instances_started: MetricFamily,
+    pub(super) instances_ended: MetricFamily,
+    pub(super) timer_lag: MetricFamily,
+    pub(super) effects: MetricFamily,
+    pub(super) effect_time: MetricFamily,
+    pub(super) retries: MetricFamily,
+    pub(super) model_calls: MetricFamily,
+    pub(super) model_time: MetricFamily,
+    pub(super) model_tokens: MetricFamily,
+    pub(super) model_cost: MetricFamily,
+    pub(super) tool_calls: MetricFamily,
+    pub(super) troubles: MetricFamily,
+    pub(super) requests: MetricFamily,
+    pub(super) request_time: MetricFamily,
+    pub(super) exports: MetricFamily,
+    pub(super) dropped: MetricFamily,
 }
 
 impl Families {
-    pub(super) fn all(&self) -> [&Family; 16] {
+    pub(super) fn all(&self) -> [&MetricFamily; 16] {
         [
             &self.instances_started,
             &self.instances_ended,
@@ -46,8 +46,8 @@ impl Families {
 
 impl Default for Families {
     fn default() -> Self {
-        let counter = |name, labels, help| Family::new(name, Kind::Counter, labels, help);
-        let histogram = |name, labels, help| Family::new(name, Kind::Histogram, labels, help);
+        let counter = |name, labels, help| MetricFamily::new(name, MetricKind::Counter, labels, help);
+        let histogram = |name, labels, help| MetricFamily::new(name, MetricKind::Histogram, labels, help);
         Self {
             instances_started: counter(
                 "rawko_instances_started_total",

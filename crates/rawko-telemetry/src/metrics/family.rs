@@ -12,26 +12,26 @@ const SERIES_MAX: usize = 200;
 const BOUNDS: [f64; 14] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
 }
 
-impl Kind {
+impl MetricKind {
     fn as_str(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         }
     }
 }
 
-pub(super) struct Family {
+pub(super) struct MetricFamily {
     name: &'static str,
     help: &'static str,
-    kind: Kind,
+    kind: MetricKind,
     labels: &'static [&'static str],
     series: Mutex<BTreeMap<Vec<String>, Series>>,
 }
@@ -45,10 +45,10 @@ struct Series {
     buckets: [u64; BOUNDS.len()],
 }
 
-impl Family {
+impl MetricFamily {
     pub(super) const fn new(
         name: &'static str,
-        kind: Kind,
+        kind: MetricKind,
         labels: &'static [&'static str],
         help: &'static str,
     ) -> Self {
@@ -85,13 +85,13 @@ impl Family {
         let all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing to a string cannot fail.
         let _ = writeln!(out, "# HELP {} {}\n# TYPE {0} {}", self.name, self.help, self.kind.as_str());
-        if all.is_empty() && self.labels.is_empty() && self.kind != Kind::Histogram {
+        if all.is_empty() && self.labels.is_empty() && self.kind != MetricKind::Histogram {
             let _ = writeln!(out, "{} 0", self.name);
         }
         for (values, series) in all.iter() {
             match self.kind {
-                Kind::Counter | Kind::Gauge => self.line(out, "", values, None, series.sum),
-                Kind::Histogram => self.spread(out, values, series),
+                MetricKind::Counter | MetricKind::Gauge => self.line(out, "", values, None, series.sum),
+                MetricKind::Histogram => self.spread(out, values, series),
             }
         }
     }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_spread_counts_upwards_and_labels_are_escaped() {
-        let family = Family::new("calls_seconds", Kind::Histogram, &["name"], "How long.");
+        let family = MetricFamily::new("calls_seconds", MetricKind::Histogram, &["name"], "How long.");
         for seconds in [0.0004, 0.3, 4000.0] {
             family.observe(&["say \"hi\"\\"], seconds);
         }
@@ -156,7 +156,7 @@ mod tests {
     /// A program that generates names must not exhaust memory.
     #[test]
     fn labels_are_bounded() {
-        let family = Family::new("calls_total", Kind::Counter, &["name"], "How many.");
+        let family = MetricFamily::new("calls_total", MetricKind::Counter, &["name"], "How many.");
         for number in 0..SERIES_MAX + 50 {
             family.add(&[&number.to_string()], 1.0);
         }

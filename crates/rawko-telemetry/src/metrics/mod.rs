@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use families::Families;
-use family::{Family, Kind};
+use family::{MetricFamily, MetricKind};
 use rawko_store::RecordKind;
 
 pub use readings::Readings;
 
-type Look = Box<dyn Fn() -> Readings + Send + Sync>;
+type ReadingsSource = Box<dyn Fn() -> Readings + Send + Sync>;
 
 /// All metrics of the process.
 pub struct Metrics {
@@ -24,7 +24,7 @@ pub struct Metrics {
     families: Families,
     streams: AtomicI64,
     started: SystemTime,
-    look: Mutex<Option<Look>>,
+    look: Mutex<Option<ReadingsSource>>,
 }
 
 impl Default for Metrics {
@@ -64,7 +64,7 @@ impl Metrics {
     }
 
     fn render_process(&self, out: &mut String) {
-        let gauge = |name, labels, help| Family::new(name, Kind::Gauge, labels, help);
+        let gauge = |name, labels, help| MetricFamily::new(name, MetricKind::Gauge, labels, help);
         let build = gauge("rawko_build_info", &["version"], "Which rawko this is.");
         build.set(&[env!("CARGO_PKG_VERSION")], 1.0);
         let start = gauge("process_start_time_seconds", &[], "When it was started, since the epoch.");
@@ -75,7 +75,8 @@ impl Metrics {
     }
 
     fn render_steps(&self, out: &mut String) {
-        let steps = Family::new("rawko_steps_total", Kind::Counter, &["kind"], "Steps on disk, by kind.");
+        let steps =
+            MetricFamily::new("rawko_steps_total", MetricKind::Counter, &["kind"], "Steps on disk, by kind.");
         for (kind, count) in RecordKind::ALL.iter().zip(&self.steps) {
             steps.set(&[count::kind_word(*kind)], count.load(Ordering::Relaxed) as f64);
         }

@@ -2,9 +2,9 @@
 
 use rawko_core::Status;
 use rawko_host::{Host, Load};
-use rawko_store::{Filter, Store, Wait};
+use rawko_store::{Filter, Store, WaitReason};
 
-use super::family::{Family, Kind};
+use super::family::{MetricFamily, MetricKind};
 
 /// Gauges of a host, or of a store that another process hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,11 +14,12 @@ pub struct Readings {
     /// Number of instances of each status, including children; 0 if the store cannot be read.
     pub statuses: Vec<(Status, u64)>,
     /// Waits of the active instances.
-    pub waits: Vec<(Wait, u64)>,
+    pub waits: Vec<(WaitReason, u64)>,
 }
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
-const WAITS: [Wait; 5] = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused];
+const WAITS: [WaitReason; 5] =
+    [WaitReason::Work, WaitReason::Person, WaitReason::Timer, WaitReason::Event, WaitReason::Paused];
 
 impl Readings {
     /// Reads the load of a host, and the counts from its store.
@@ -34,14 +35,18 @@ impl Readings {
     }
 
     pub(super) fn render(&self, out: &mut String) {
-        let statuses =
-            Family::new("rawko_instances", Kind::Gauge, &["status"], "Instances in the store, by status.");
+        let statuses = MetricFamily::new(
+            "rawko_instances",
+            MetricKind::Gauge,
+            &["status"],
+            "Instances in the store, by status.",
+        );
         for (status, count) in &self.statuses {
             statuses.set(&[status.as_str()], *count as f64);
         }
-        let waits = Family::new(
+        let waits = MetricFamily::new(
             "rawko_instances_waiting",
-            Kind::Gauge,
+            MetricKind::Gauge,
             &["for"],
             "Active instances, by what they wait for.",
         );
@@ -58,32 +63,37 @@ impl Readings {
 
 fn render_load(load: &Load, out: &mut String) {
     let table = [
-        ("rawko_commits_total", Kind::Counter, load.commits, "Commits handed to the store."),
-        ("rawko_fsyncs_total", Kind::Counter, load.fsyncs, "Batches of commits: one fsync each."),
-        ("rawko_instances_in_memory", Kind::Gauge, load.instances_in_memory as u64, "Instances in memory."),
-        ("rawko_calls_running", Kind::Gauge, load.calls_running as u64, "Calls under way."),
+        ("rawko_commits_total", MetricKind::Counter, load.commits, "Commits handed to the store."),
+        ("rawko_fsyncs_total", MetricKind::Counter, load.fsyncs, "Batches of commits: one fsync each."),
+        (
+            "rawko_instances_in_memory",
+            MetricKind::Gauge,
+            load.instances_in_memory as u64,
+            "Instances in memory.",
+        ),
+        ("rawko_calls_running", MetricKind::Gauge, load.calls_running as u64, "Calls under way."),
         (
             "rawko_dispatch_queue_length",
-            Kind::Gauge,
+            MetricKind::Gauge,
             load.commits_unperformed as u64,
             "Commits whose effects have not been begun yet.",
         ),
         (
             "rawko_disk_queue_length",
-            Kind::Gauge,
+            MetricKind::Gauge,
             load.requests_waiting as u64,
             "Requests that wait for the disk.",
         ),
     ];
     for (name, kind, value, help) in table {
-        let family = Family::new(name, kind, &[], help);
+        let family = MetricFamily::new(name, kind, &[], help);
         family.set(&[], value as f64);
         family.render(out);
     }
 }
 
 /// Unreadable counts are reported as 0; the health endpoint reports the reason.
-fn total(store: &dyn Store, statuses: &[Status], waits: &[Wait]) -> u64 {
+fn total(store: &dyn Store, statuses: &[Status], waits: &[WaitReason]) -> u64 {
     let filter = Filter { statuses: statuses.to_vec(), waits: waits.to_vec(), limit: 1, ..Filter::default() };
     store.list(&filter).map_or(0, |page| page.total)
 }

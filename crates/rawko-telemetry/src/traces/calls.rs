@@ -1,15 +1,15 @@
 //! Spans of calls: `chat`, `execute_tool`, `invoke_agent` for agents that are programs, and other calls of a chart.
 
-use rawko_host::{Called, Calling, Completed, Outcome};
+use rawko_host::{CallOutcome, FinishedCall, ObservedCall, ObservedCompletion};
 use rawko_store::EffectKind;
 
 use super::attributes as name;
-use super::span::{Attribute, Span};
+use super::span::{Attribute, TraceSpan};
 use super::tracer::{Tracer, call_span};
 use crate::lineage::Lineage;
 
 /// Kind of a call in the conventions.
-enum What<'c> {
+enum CallConvention<'c> {
     Tool(&'c str),
     Agent(&'c str),
     Workflow(&'c str),
@@ -17,32 +17,32 @@ enum What<'c> {
     Other,
 }
 
-fn what(call: &str) -> What<'_> {
+fn what(call: &str) -> CallConvention<'_> {
     match call.split_once(':') {
-        Some(("tool", tool)) => What::Tool(tool),
-        Some(("agent", agent)) => What::Agent(agent),
-        Some(("statechart", chart)) => What::Workflow(chart),
-        Some(("model", _)) => What::Model,
-        Some(_) | None => What::Other,
+        Some(("tool", tool)) => CallConvention::Tool(tool),
+        Some(("agent", agent)) => CallConvention::Agent(agent),
+        Some(("statechart", chart)) => CallConvention::Workflow(chart),
+        Some(("model", _)) => CallConvention::Model,
+        Some(_) | None => CallConvention::Other,
     }
 }
 
 impl Tracer {
     /// `has_asked`: its completions have separate spans.
-    pub(super) fn called(&self, called: &Called, has_asked: bool, lineage: &Lineage) {
+    pub(super) fn called(&self, called: &FinishedCall, has_asked: bool, lineage: &Lineage) {
         let calling = &called.calling;
         // Requests to people are exported with the commit that contains the answer.
         if calling.kind == EffectKind::Person {
             return;
         }
         let title = match what(&calling.name) {
-            What::Model if has_asked => return,
-            What::Tool(tool) => format!("execute_tool {tool}"),
-            What::Agent(agent) => format!("invoke_agent {agent}"),
-            What::Workflow(chart) => format!("invoke_workflow {chart}"),
-            What::Model | What::Other => format!("call {}", calling.name),
+            CallConvention::Model if has_asked => return,
+            CallConvention::Tool(tool) => format!("execute_tool {tool}"),
+            CallConvention::Agent(agent) => format!("invoke_agent {agent}"),
+            CallConvention::Workflow(chart) => format!("invoke_workflow {chart}"),
+            CallConvention::Model | CallConvention::Other => format!("call {}", calling.name),
         };
-        let span = Span::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
+        let span = TraceSpan::new(lineage, call_span(lineage, calling), Some(lineage.span), title)
             .between(calling.started, calling.started + called.took)
             .in_step(calling.step)
             .with(name::EFFECT, calling.idempotency.to_string())
@@ -51,16 +51,19 @@ impl Tracer {
         self.emit(with_outcome(span, called));
     }
 
-    pub(super) fn chat(&self, completed: &Completed, calling: &Calling, lineage: &Lineage) {
+    pub(super) fn chat(&self, completed: &ObservedCompletion, calling: &ObservedCall, lineage: &Lineage) {
         // For `model:complete` the completion is the whole call; elsewhere it is part of one.
         let parent = match what(&calling.name) {
-            What::Model => lineage.span,
-            What::Tool(_) | What::Agent(_) | What::Workflow(_) | What::Other => call_span(lineage, calling),
+            CallConvention::Model => lineage.span,
+            CallConvention::Tool(_)
+            | CallConvention::Agent(_)
+            | CallConvention::Workflow(_)
+            | CallConvention::Other => call_span(lineage, calling),
         };
         let began = completed.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
         let what = format!("chat {} {}", completed.idempotency, began.as_nanos());
         let id = crate::lineage::span_of(lineage.trace, &lineage.new.id, &what);
-        let span = Span::new(lineage, id, Some(parent), format!("chat {}", completed.model))
+        let span = TraceSpan::new(lineage, id, Some(parent), format!("chat {}", completed.model))
             .client()
             .between(completed.started, completed.started + completed.took)
             .with(name::OPERATION, "chat")
@@ -77,7 +80,7 @@ impl Tracer {
     }
 }
 
-fn answered(span: Span, completed: &Completed) -> Span {
+fn answered(span: TraceSpan, completed: &ObservedCompletion) -> TraceSpan {
     let usage = &completed.usage;
     let span = span
         .with_some(name::RESPONSE_MODEL, completed.response_model.clone())
@@ -100,11 +103,11 @@ fn answered(span: Span, completed: &Completed) -> Span {
     }
 }
 
-fn of_what(span: Span, called: &Called, lineage: &Lineage) -> Span {
+fn of_what(span: TraceSpan, called: &FinishedCall, lineage: &Lineage) -> TraceSpan {
     let calling = &called.calling;
     let agent = calling.agent.as_ref().or(lineage.agent.as_ref()).map(ToString::to_string);
     match what(&calling.name) {
-        What::Tool(tool) => span
+        CallConvention::Tool(tool) => span
             .with(name::OPERATION, "execute_tool")
             .with(name::TOOL, tool.to_owned())
             .with(name::TOOL_TYPE, "function")
@@ -113,27 +116,29 @@ fn of_what(span: Span, called: &Called, lineage: &Lineage) -> Span {
             .with_some(name::AGENT, agent)
             .with_some(name::TOOL_ARGUMENTS, calling.input.clone())
             .with_some(name::TOOL_RESULT, called.output.clone()),
-        What::Agent(other) => span
+        CallConvention::Agent(other) => span
             .client()
             .with(name::OPERATION, "invoke_agent")
             .with(name::AGENT, other.to_owned())
             .with(name::CONVERSATION, lineage.new.id.to_string())
             .with_count(name::TOKENS, called.spent.tokens)
             .with_count(name::TOOL_CALLS, called.spent.tool_calls),
-        What::Workflow(chart) => {
+        CallConvention::Workflow(chart) => {
             span.with(name::OPERATION, "invoke_workflow").with(name::WORKFLOW, chart.to_owned())
         }
-        What::Model | What::Other => span.client().with(name::CALL, calling.name.to_string()),
+        CallConvention::Model | CallConvention::Other => {
+            span.client().with(name::CALL, calling.name.to_string())
+        }
     }
 }
 
-fn with_outcome(span: Span, called: &Called) -> Span {
+fn with_outcome(span: TraceSpan, called: &FinishedCall) -> TraceSpan {
     match &called.outcome {
-        Outcome::Answered => span,
-        Outcome::Complained => span.failed("tool_error"),
-        Outcome::Stopped => span.with(name::OUTCOME, "stopped"),
+        CallOutcome::Answered => span,
+        CallOutcome::Complained => span.failed("tool_error"),
+        CallOutcome::Stopped => span.with(name::OUTCOME, "stopped"),
         // The message may repeat the input, so it is only exported if content is enabled.
-        Outcome::Failed { code, message } => {
+        CallOutcome::Failed { code, message } => {
             let told = called.calling.input.as_ref().map(|_| message.clone());
             span.with_some(name::MESSAGE, told).failed(code)
         }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::proto;
 use super::settings::TraceSettings;
-use super::span::Span;
+use super::span::TraceSpan;
 use super::variables::{Sampling, Sending};
 use crate::logs::{LogLevel, Logs};
 use crate::metrics::Metrics;
@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 3;
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 enum ExportItem {
-    Span(Box<Span>),
+    Span(Box<TraceSpan>),
     /// Flush, then confirm.
     Last(oneshot::Sender<()>),
 }
@@ -50,12 +50,13 @@ impl Export {
         let runtime = Handle::try_current().map_err(|error| failed(error.to_string()))?;
         let (parcels, arriving) = mpsc::channel(sending.queue_max);
         let sampling = sending.sampling;
-        let post = Post::new(sending, redactor.clone(), (Arc::clone(&metrics), logs)).map_err(failed)?;
+        let post =
+            BatchSender::new(sending, redactor.clone(), (Arc::clone(&metrics), logs)).map_err(failed)?;
         runtime.spawn(post.run(arriving));
         Ok(Self { parcels, sampling, metrics, runtime })
     }
 
-    pub(crate) fn send(&self, span: Span) {
+    pub(crate) fn send(&self, span: TraceSpan) {
         let is_kept = self.sampling.keeps(span.trace);
         if is_kept && self.parcels.try_send(ExportItem::Span(Box::new(span))).is_err() {
             self.metrics.dropped();
@@ -77,7 +78,7 @@ impl Export {
 }
 
 /// Sender of batches.
-struct Post {
+struct BatchSender {
     client: reqwest::Client,
     sending: Sending,
     headers: HeaderMap,
@@ -88,7 +89,7 @@ struct Post {
     is_failing: AtomicBool,
 }
 
-impl Post {
+impl BatchSender {
     fn new(
         sending: Sending,
         redactor: Redactor,
@@ -101,7 +102,7 @@ impl Post {
     }
 
     async fn run(self, mut arriving: mpsc::Receiver<ExportItem>) {
-        let mut batch: Vec<Span> = Vec::new();
+        let mut batch: Vec<TraceSpan> = Vec::new();
         let mut due = None;
         loop {
             let parcel = match due {
@@ -131,7 +132,7 @@ impl Post {
         }
     }
 
-    async fn deliver(&self, batch: Vec<Span>) {
+    async fn deliver(&self, batch: Vec<TraceSpan>) {
         if batch.is_empty() {
             return;
         }
@@ -162,15 +163,15 @@ impl Post {
         }
     }
 
-    async fn post(&self, body: Vec<u8>) -> Result<(), Fault> {
+    async fn post(&self, body: Vec<u8>) -> Result<(), ExportFault> {
         let request = self.client.post(&self.sending.url).headers(self.headers.clone()).body(body);
         let answer = request
             .send()
             .await
-            .map_err(|error| Fault { why: words(&error.without_url()), is_transient: true })?;
+            .map_err(|error| ExportFault { why: words(&error.without_url()), is_transient: true })?;
         match answer.status().as_u16() {
             200..300 => Ok(()),
-            status => Err(Fault {
+            status => Err(ExportFault {
                 why: format!("the collector answered {status}"),
                 is_transient: matches!(status, 429 | 502 | 503 | 504),
             }),
@@ -178,7 +179,7 @@ impl Post {
     }
 }
 
-struct Fault {
+struct ExportFault {
     why: String,
     is_transient: bool,
 }

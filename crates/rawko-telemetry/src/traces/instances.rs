@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use rawko_core::Status;
-use rawko_host::{Asked, Committed, Taken};
+use rawko_host::{ClosedRequest, CommittedSteps, StepTaken};
 use rawko_store::RecordKind;
 
 use super::attributes as name;
-use super::span::{Span, moment};
+use super::span::{TraceSpan, moment};
 use super::tracer::Tracer;
 use crate::lineage::{Lineage, span_of};
 
@@ -15,7 +15,7 @@ use crate::lineage::{Lineage, span_of};
 const FINISHED: &str = "finished";
 
 impl Tracer {
-    pub(super) fn committed(&self, committed: &Committed, lineage: &Lineage, at: SystemTime) {
+    pub(super) fn committed(&self, committed: &CommittedSteps, lineage: &Lineage, at: SystemTime) {
         if self.steps {
             committed.steps.iter().for_each(|taken| self.emit(step(taken, lineage, at)));
         }
@@ -26,24 +26,25 @@ impl Tracer {
         }
     }
 
-    fn ended(&self, committed: &Committed, lineage: &Lineage, at: SystemTime) -> Span {
+    fn ended(&self, committed: &CommittedSteps, lineage: &Lineage, at: SystemTime) -> TraceSpan {
         let new = &committed.instance;
         let (operation, subject, key) = match &lineage.agent {
             Some(agent) => ("invoke_agent", agent.to_string(), name::AGENT),
             None => ("invoke_workflow", new.chart_id.to_string(), name::WORKFLOW),
         };
         let origin = new.origin.as_ref().map(|origin| format!("{}@{}", origin.id, origin.step));
-        let mut span = Span::new(lineage, lineage.span, lineage.parent, format!("{operation} {subject}"))
-            .between(moment(new.created_ms), at)
-            .with(name::OPERATION, operation)
-            .with(key, subject)
-            .with(name::CONVERSATION, new.id.to_string())
-            .with(name::CHART, format!("{}@{}", new.chart_id, new.version))
-            .with(name::STATUS, committed.status.as_str())
-            .with_some(name::OUTCOME, committed.outcome.as_deref().map(str::to_owned))
-            .with_some(name::FORKED_FROM, origin)
-            .with_count(name::TOKENS, committed.spent.tokens)
-            .with_count(name::TOOL_CALLS, committed.spent.tool_calls);
+        let mut span =
+            TraceSpan::new(lineage, lineage.span, lineage.parent, format!("{operation} {subject}"))
+                .between(moment(new.created_ms), at)
+                .with(name::OPERATION, operation)
+                .with(key, subject)
+                .with(name::CONVERSATION, new.id.to_string())
+                .with(name::CHART, format!("{}@{}", new.chart_id, new.version))
+                .with(name::STATUS, committed.status.as_str())
+                .with_some(name::OUTCOME, committed.outcome.as_deref().map(str::to_owned))
+                .with_some(name::FORKED_FROM, origin)
+                .with_count(name::TOKENS, committed.spent.tokens)
+                .with_count(name::TOOL_CALLS, committed.spent.tool_calls);
         if committed.spent.cost_usd > 0.0 {
             span = span.with(name::COST, committed.spent.cost_usd);
         }
@@ -62,7 +63,7 @@ impl Tracer {
 }
 
 /// Returns the reason why an instance failed. Cancellation is not a failure.
-fn fault(committed: &Committed, lineage: &Lineage) -> Option<String> {
+fn fault(committed: &CommittedSteps, lineage: &Lineage) -> Option<String> {
     match (committed.status, committed.outcome.as_deref()) {
         (Status::Error, _) => Some(committed.error.as_deref().unwrap_or("failed").to_owned()),
         (Status::Done, Some(outcome)) if lineage.agent.is_some() && outcome != FINISHED => {
@@ -73,7 +74,7 @@ fn fault(committed: &Committed, lineage: &Lineage) -> Option<String> {
 }
 
 /// Spans the time from taking the step until it is on disk.
-fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
+fn step(taken: &StepTaken, lineage: &Lineage, at: SystemTime) -> TraceSpan {
     let (kind, title) = match taken.kind {
         RecordKind::Started => ("started", "step start".to_owned()),
         RecordKind::Forked => ("forked", "step fork".to_owned()),
@@ -85,7 +86,7 @@ fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     };
     let id = span_of(lineage.trace, &lineage.new.id, &format!("step {} {kind} {}", taken.step, taken.at_ms));
     let began = moment(taken.at_ms) + Duration::from_millis(taken.late_ms.unwrap_or(0));
-    let span = Span::new(lineage, id, Some(lineage.span), title)
+    let span = TraceSpan::new(lineage, id, Some(lineage.span), title)
         .between(began.min(at), at)
         .in_step(taken.step)
         .with(name::STEP_KIND, kind)
@@ -93,10 +94,10 @@ fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     if taken.kind == RecordKind::Failed { span.failed("step_failed") } else { span }
 }
 
-fn asking(asked: &Asked, lineage: &Lineage, at: SystemTime) -> Span {
+fn asking(asked: &ClosedRequest, lineage: &Lineage, at: SystemTime) -> TraceSpan {
     let id = span_of(lineage.trace, &lineage.new.id, &format!("ask {}/{}", asked.step, asked.index));
     let decision = asked.decision.as_deref().unwrap_or("withdrawn");
-    Span::new(lineage, id, Some(lineage.span), format!("ask {}", asked.name))
+    TraceSpan::new(lineage, id, Some(lineage.span), format!("ask {}", asked.name))
         .client()
         .between(moment(asked.opened_ms), at)
         .in_step(asked.step)

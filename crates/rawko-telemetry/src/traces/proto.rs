@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use super::span::{Attribute, Span, SpanKind};
+use super::span::{Attribute, SpanKind, TraceSpan};
 
 /// Wire types.
 const VARINT: u64 = 0;
@@ -12,9 +12,9 @@ const BYTES: u64 = 2;
 
 /// Message under construction.
 #[derive(Default)]
-struct Message(Vec<u8>);
+struct ProtoMessage(Vec<u8>);
 
-impl Message {
+impl ProtoMessage {
     fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
@@ -43,16 +43,16 @@ impl Message {
         self.0.extend_from_slice(&bits.to_le_bytes());
     }
 
-    fn message(&mut self, field: u64, write: impl FnOnce(&mut Message)) {
-        let mut inner = Message::default();
+    fn message(&mut self, field: u64, write: impl FnOnce(&mut ProtoMessage)) {
+        let mut inner = ProtoMessage::default();
         write(&mut inner);
         self.bytes(field, &inner.0);
     }
 }
 
 /// Encodes an `ExportTraceServiceRequest`: all spans under one resource and one scope.
-pub(super) fn request(resource: &[(String, String)], spans: &[Span]) -> Vec<u8> {
-    let mut request = Message::default();
+pub(super) fn request(resource: &[(String, String)], spans: &[TraceSpan]) -> Vec<u8> {
+    let mut request = ProtoMessage::default();
     request.message(1, |of_resource| {
         of_resource.message(1, |described| {
             for (key, value) in resource {
@@ -71,7 +71,7 @@ pub(super) fn request(resource: &[(String, String)], spans: &[Span]) -> Vec<u8> 
     request.0
 }
 
-fn span(message: &mut Message, span: &Span) {
+fn span(message: &mut ProtoMessage, span: &TraceSpan) {
     message.bytes(1, &span.trace.0);
     message.bytes(2, &span.id.0);
     if let Some(parent) = span.parent {
@@ -95,12 +95,12 @@ fn span(message: &mut Message, span: &Span) {
     }
 }
 
-fn key_value(message: &mut Message, key: &str, value: &Attribute) {
+fn key_value(message: &mut ProtoMessage, key: &str, value: &Attribute) {
     message.bytes(1, key.as_bytes());
     message.message(2, |any| any_value(any, value));
 }
 
-fn any_value(message: &mut Message, value: &Attribute) {
+fn any_value(message: &mut ProtoMessage, value: &Attribute) {
     match value {
         Attribute::Text(text) => message.bytes(1, text.as_bytes()),
         Attribute::Int(number) => message.number(3, *number as u64),
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_span_as_bytes() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_000);
-        let span = Span {
+        let span = TraceSpan {
             trace: TraceId([0xab; 16]),
             id: SpanId([0xcd; 8]),
             parent: Some(SpanId([0xef; 8])),

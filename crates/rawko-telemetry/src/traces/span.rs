@@ -1,4 +1,4 @@
-//! `Span`: the common data of all exported spans.
+//! `TraceSpan`: the common data of all exported spans.
 
 use std::time::{Duration, SystemTime};
 
@@ -47,7 +47,7 @@ impl From<f64> for Attribute {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct TraceSpan {
     pub(crate) trace: TraceId,
     pub(crate) id: SpanId,
     pub(crate) parent: Option<SpanId>,
@@ -59,7 +59,7 @@ pub(crate) struct Span {
     pub(crate) is_error: bool,
 }
 
-impl Span {
+impl TraceSpan {
     /// Creates a span within an instance.
     pub(super) fn new(lineage: &Lineage, id: SpanId, parent: Option<SpanId>, name: String) -> Self {
         let span = Self {

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rawko_host::{Calling, Completed, Observation};
+use rawko_host::{HostEvent, ObservedCall, ObservedCompletion};
 
 use super::export::Export;
-use super::span::Span;
+use super::span::TraceSpan;
 use crate::lineage::{Lineage, Lineages, SpanId, span_of};
 use crate::relay::TimedObservation;
 use rawko_settings::Redactor;
@@ -21,28 +21,28 @@ pub(crate) struct Tracer {
     /// Create a span for each step.
     pub(super) steps: bool,
     /// Running calls by idempotency key.
-    pub(super) running: HashMap<Arc<str>, Running>,
-    pub(super) tallies: HashMap<Arc<str>, Tally>,
+    pub(super) running: HashMap<Arc<str>, RunningSpan>,
+    pub(super) tallies: HashMap<Arc<str>, UsageTally>,
 }
 
 /// A running call.
-pub(super) struct Running {
-    pub(super) calling: Arc<Calling>,
+pub(super) struct RunningSpan {
+    pub(super) calling: Arc<ObservedCall>,
     /// True if a completion was observed for it.
     pub(super) has_asked: bool,
 }
 
 /// Model usage of one instance, observed by this process.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct UsageTally {
     pub(super) provider: String,
     pub(super) model: String,
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
 }
 
-impl Tally {
-    fn add(&mut self, completed: &Completed) {
+impl UsageTally {
+    fn add(&mut self, completed: &ObservedCompletion) {
         self.provider.clone_from(&completed.provider);
         self.model.clone_from(&completed.model);
         self.input_tokens += completed.usage.input_tokens;
@@ -58,7 +58,7 @@ impl Tracer {
     pub(crate) fn take(&mut self, seen: TimedObservation, lineages: &mut Lineages) {
         let TimedObservation { observation, at } = seen;
         match observation {
-            Observation::Committed(committed) => {
+            HostEvent::Committed(committed) => {
                 let lineage = lineages.of(&committed.instance);
                 self.committed(&committed, &lineage, at);
                 if committed.status.is_over() {
@@ -66,22 +66,22 @@ impl Tracer {
                     lineages.forget(&committed.instance.id);
                 }
             }
-            Observation::Calling(calling) => {
-                let running = Running { calling: Arc::clone(&calling), has_asked: false };
+            HostEvent::Calling(calling) => {
+                let running = RunningSpan { calling: Arc::clone(&calling), has_asked: false };
                 self.running.insert(Arc::clone(&calling.idempotency), running);
             }
-            Observation::Called(called) => {
+            HostEvent::Called(called) => {
                 let running = self.running.remove(&called.calling.idempotency);
                 if let Some(lineage) = lineages.find(&called.calling.instance) {
                     self.called(&called, running.is_some_and(|running| running.has_asked), &lineage);
                 }
             }
-            Observation::Completed(completed) => self.completed(&completed, lineages),
-            Observation::Troubled { .. } => {}
+            HostEvent::Completed(completed) => self.completed(&completed, lineages),
+            HostEvent::Troubled { .. } => {}
         }
     }
 
-    fn completed(&mut self, completed: &Completed, lineages: &mut Lineages) {
+    fn completed(&mut self, completed: &ObservedCompletion, lineages: &mut Lineages) {
         let Some(running) = self.call_of(&completed.idempotency) else { return };
         running.has_asked = true;
         let calling = Arc::clone(&running.calling);
@@ -93,7 +93,7 @@ impl Tracer {
     }
 
     /// Finds the call of a completion, whose key starts with the key of the call.
-    fn call_of(&mut self, key: &str) -> Option<&mut Running> {
+    fn call_of(&mut self, key: &str) -> Option<&mut RunningSpan> {
         let belongs = |own: &str| {
             key.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '-']))
         };
@@ -101,13 +101,13 @@ impl Tracer {
         self.running.get_mut(&own)
     }
 
-    pub(super) fn emit(&self, span: Span) {
+    pub(super) fn emit(&self, span: TraceSpan) {
         self.export.send(span.clean(&self.redactor));
     }
 }
 
 /// Returns the span id of a call. Includes the start time, because a call that was interrupted is made again.
-pub(super) fn call_span(lineage: &Lineage, calling: &Calling) -> SpanId {
+pub(super) fn call_span(lineage: &Lineage, calling: &ObservedCall) -> SpanId {
     let began = calling.started.duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
     let what = format!("call {}/{} {}", calling.step, calling.index, began.as_nanos());
     span_of(lineage.trace, &lineage.new.id, &what)

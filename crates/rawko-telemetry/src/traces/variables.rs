@@ -184,12 +184,12 @@ mod tests {
     }
 
     /// Name, variables, settings, and expected destination.
-    type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Option<&'c str>, &'c str);
+    type VariableCase<'c> = (&'c str, &'c [(&'c str, &'c str)], Option<&'c str>, &'c str);
 
     #[test]
     fn where_spans_go() {
         let (all, traces) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
-        let table: [Case<'_>; 5] = [
+        let table: [VariableCase<'_>; 5] = [
             ("nobody says", &[], None, "http://localhost:4318/v1/traces"),
             ("settings say", &[], Some("https://c.test:4318/"), "https://c.test:4318/v1/traces"),
             (

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rawko_core::{NamedEvent, Value, duration};
-use rawko_host::{Call, Category, Clock, Edition, Gate, Host, HostError, ServiceError, Services, closure};
-use rawko_store::{EffectKind, Options, SqliteStore, Store};
+use rawko_host::{
+    Category, Clock, Edition, Gate, Host, HostError, ServiceCall, ServiceError, Services, closure,
+};
+use rawko_store::{EffectKind, SqliteOptions, SqliteStore, Store};
 use rawko_testing::ScenarioPlan;
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -119,7 +121,7 @@ fn read(stubs: &Value) -> BTreeMap<String, Vec<Stub>> {
 
 impl Desk {
     /// Notes a call; the receiver has its answer once its time has come.
-    fn call(&mut self, call: &Call, now_ms: i64) -> oneshot::Receiver<Answer> {
+    fn call(&mut self, call: &ServiceCall, now_ms: i64) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let whole = call.id.split_once('[').map_or(&*call.id, |(whole, _)| whole);
         let names = [&*call.id, whole, &*call.name].into_iter().filter(|name| self.stubs.contains_key(*name));
@@ -165,12 +167,12 @@ impl StubHost {
     pub(crate) async fn start(plan: &ScenarioPlan) -> StubHost {
         // In memory where there is such a folder: hundreds of stores would wait for their disk, and no crash is tested here.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let store = SqliteStore::open(&folder.path().join("store.db"), Options::default()).unwrap();
+        let store = SqliteStore::open(&folder.path().join("store.db"), SqliteOptions::default()).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         let clock = Arc::new(HandClock::default());
         let desk = Arc::new(Mutex::new(Desk { stubs: read(&plan.stubs), ..Desk::default() }));
         let (at, calls, open) = (Arc::clone(&clock), Arc::clone(&desk), Arc::clone(&store));
-        let service = closure(move |call: Call| {
+        let service = closure(move |call: ServiceCall| {
             let is_handler = is_handler(&*open, &call);
             let answer = (!is_handler).then(|| calls.lock().unwrap().call(&call, at.now_ms()));
             async move {
@@ -285,7 +287,7 @@ fn place_of(key: &str) -> (u64, u64) {
 }
 
 /// Handlers of actions answer at once in a simulation, without a stub.
-fn is_handler(store: &dyn Store, call: &Call) -> bool {
+fn is_handler(store: &dyn Store, call: &ServiceCall) -> bool {
     let open = store.open_effects(None).unwrap();
     open.iter().any(|effect| effect.idempotency == call.idempotency && effect.kind == EffectKind::Call)
 }

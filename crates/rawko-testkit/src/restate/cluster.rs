@@ -4,13 +4,13 @@ use std::io;
 
 use tempfile::TempDir;
 
-use super::node::{Node, Ports};
+use super::node::{Ports, RestateNode};
 use super::{RestateOptions, ports, restate_program};
 
 /// Three nodes with temporary storage, deleted on drop.
 #[derive(Debug)]
 pub struct RestateCluster {
-    nodes: Vec<Node>,
+    nodes: Vec<RestateNode>,
     /// Dropped after the processes.
     _folder: TempDir,
 }
@@ -29,7 +29,7 @@ impl RestateCluster {
         let cluster = format!("rawko-{}-{}", std::process::id(), free[0]);
         let mut nodes = Vec::new();
         for number in 0..Self::NODES {
-            let mut node = Node::new(&program, folder.path(), &cluster, number, &all, options)?;
+            let mut node = RestateNode::new(&program, folder.path(), &cluster, number, &all, options)?;
             node.start()?;
             nodes.push(node);
         }

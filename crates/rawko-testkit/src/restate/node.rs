@@ -22,14 +22,14 @@ pub(super) struct Ports {
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct RestateNode {
     spawn: Spawn,
     process: Option<Guarded>,
     cluster: String,
     pub(super) ports: Ports,
 }
 
-impl Node {
+impl RestateNode {
     /// Writes the configuration below `folder` without starting the node. `all` lists the nodes of the cluster,
     /// including this one.
     pub(super) fn new(
@@ -39,7 +39,7 @@ impl Node {
         number: usize,
         all: &[Ports],
         options: &RestateOptions,
-    ) -> io::Result<Node> {
+    ) -> io::Result<RestateNode> {
         let ports = all[number];
         let own = folder.join(format!("node-{}", number + 1));
         std::fs::create_dir_all(&own)?;
@@ -52,7 +52,7 @@ impl Node {
             folder: own,
             ..Spawn::default()
         };
-        Ok(Node { spawn, process: None, cluster: cluster.to_owned(), ports })
+        Ok(RestateNode { spawn, process: None, cluster: cluster.to_owned(), ports })
     }
 
     pub(super) fn start(&mut self) -> io::Result<()> {

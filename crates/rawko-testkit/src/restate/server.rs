@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::node::{Node, Ports};
+use super::node::{Ports, RestateNode};
 use super::{ports, restate_program};
 
 /// Ports may be taken between finding and using them.
@@ -33,7 +33,7 @@ impl Default for RestateOptions {
 /// Restate server with temporary storage, deleted on drop.
 #[derive(Debug)]
 pub struct RestateServer {
-    node: Node,
+    node: RestateNode,
     /// Dropped after the process.
     _folder: TempDir,
 }
@@ -48,7 +48,7 @@ impl RestateServer {
             let free = ports::free(3)?;
             let ports = Ports { ingress: free[0], admin: free[1], fabric: free[2] };
             let cluster = format!("rawko-{}-{}", std::process::id(), ports.fabric);
-            let mut node = Node::new(&program, folder.path(), &cluster, 0, &[ports], options)?;
+            let mut node = RestateNode::new(&program, folder.path(), &cluster, 0, &[ports], options)?;
             node.start()?;
             match node.wait_ready() {
                 Ok(()) => return Ok(RestateServer { node, _folder: folder }),

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Reason, pieces};
-use crate::reply::Reply;
+use super::{ModelAnswer, Reason, pieces};
+use crate::reply::ModelReply;
 
 /// Formats an event; its name is also in the data.
 pub fn event(data: &Value) -> String {
@@ -52,7 +52,7 @@ pub fn ping() -> String {
 }
 
 /// Formats a whole stream: text first, then each tool call with its input in pieces.
-pub fn reply(answer: &Answer) -> Reply {
+pub fn reply(answer: &ModelAnswer) -> ModelReply {
     let mut events = vec![start(answer.input_tokens), ping()];
     let first_call = usize::from(!answer.text.is_empty());
     if !answer.text.is_empty() {
@@ -72,10 +72,10 @@ pub fn reply(answer: &Answer) -> Reply {
     }
     events.push(end(reason(answer), answer.output_tokens));
     events.push(stop());
-    Reply::events(events)
+    ModelReply::events(events)
 }
 
-fn reason(answer: &Answer) -> &'static str {
+fn reason(answer: &ModelAnswer) -> &'static str {
     match answer.reason {
         Reason::Stop if !answer.calls.is_empty() => "tool_use",
         Reason::Stop => "end_turn",

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Reason};
-use crate::reply::Reply;
+use super::{ModelAnswer, Reason};
+use crate::reply::ModelReply;
 
 /// Formats an event; lines end with CR LF, as Gemini sends them.
 pub fn event(data: &Value) -> String {
@@ -27,9 +27,11 @@ pub fn end(reason: &str, input: u64, output: u64) -> String {
 }
 
 /// Formats a whole stream: text first, then one event per tool call.
-pub fn reply(answer: &Answer) -> Reply {
+pub fn reply(answer: &ModelAnswer) -> ModelReply {
     let mut events: Vec<String> = answer.text.iter().map(|piece| parts(json!([{ "text": piece }]))).collect();
-    let call = |call: &super::Call| parts(json!([{"functionCall": {"name": call.name, "args": call.input}}]));
+    let call = |call: &super::ModelToolCall| {
+        parts(json!([{"functionCall": {"name": call.name, "args": call.input}}]))
+    };
     events.extend(answer.calls.iter().map(call));
     let reason = match answer.reason {
         Reason::Stop => "STOP",
@@ -37,5 +39,5 @@ pub fn reply(answer: &Answer) -> Reply {
         Reason::Filter => "SAFETY",
     };
     events.push(end(reason, answer.input_tokens, answer.output_tokens));
-    Reply::events(events)
+    ModelReply::events(events)
 }

@@ -8,15 +8,15 @@ pub mod responses;
 
 use serde_json::Value;
 
-use crate::reply::Reply;
+use crate::reply::ModelReply;
 
 /// Response of a model, independent of the format.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// Text chunks, as streamed.
     pub text: Vec<String>,
     /// Tool calls, after the text.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ModelToolCall>,
     /// Reason for the end; the finish reason of a format also depends on `calls`.
     pub reason: Reason,
     /// Reported size of the prompt.
@@ -27,7 +27,7 @@ pub struct Answer {
 
 /// A tool call of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ModelToolCall {
     /// Id of the call; Gemini and Ollama have none.
     pub id: String,
     /// Name of the tool.
@@ -48,7 +48,7 @@ pub enum Reason {
     Filter,
 }
 
-impl Answer {
+impl ModelAnswer {
     /// Creates a response with these text chunks, 11 input tokens and 7 output tokens.
     pub fn text(pieces: &[&str]) -> Self {
         let text = pieces.iter().map(|piece| (*piece).to_owned()).collect();
@@ -58,7 +58,7 @@ impl Answer {
     /// Adds a tool call.
     #[must_use]
     pub fn call(mut self, id: &str, name: &str, input: Value) -> Self {
-        self.calls.push(Call { id: id.to_owned(), name: name.to_owned(), input });
+        self.calls.push(ModelToolCall { id: id.to_owned(), name: name.to_owned(), input });
         self
     }
 
@@ -71,7 +71,7 @@ impl Answer {
 
 /// The wire format of a model service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum WireProtocol {
     /// Chat completions as server-sent events.
     OpenAi,
     /// Messages as named server-sent events.
@@ -84,37 +84,42 @@ pub enum Format {
     Responses,
 }
 
-impl Format {
+impl WireProtocol {
     /// All formats, for tests that run once for each.
-    pub const ALL: [Format; 5] =
-        [Format::OpenAi, Format::Anthropic, Format::Gemini, Format::Ollama, Format::Responses];
+    pub const ALL: [WireProtocol; 5] = [
+        WireProtocol::OpenAi,
+        WireProtocol::Anthropic,
+        WireProtocol::Gemini,
+        WireProtocol::Ollama,
+        WireProtocol::Responses,
+    ];
 
     /// Formats the whole response as the service streams it.
-    pub fn reply(self, answer: &Answer) -> Reply {
+    pub fn reply(self, answer: &ModelAnswer) -> ModelReply {
         match self {
-            Format::OpenAi => openai::reply(answer),
-            Format::Anthropic => anthropic::reply(answer),
-            Format::Gemini => gemini::reply(answer),
-            Format::Ollama => ollama::reply(answer),
-            Format::Responses => responses::reply(answer),
+            WireProtocol::OpenAi => openai::reply(answer),
+            WireProtocol::Anthropic => anthropic::reply(answer),
+            WireProtocol::Gemini => gemini::reply(answer),
+            WireProtocol::Ollama => ollama::reply(answer),
+            WireProtocol::Responses => responses::reply(answer),
         }
     }
 
     /// Formats an error of the service.
-    pub fn failure(self, status: u16, kind: &str, message: &str) -> Reply {
+    pub fn failure(self, status: u16, kind: &str, message: &str) -> ModelReply {
         let body = match self {
-            Format::OpenAi | Format::Responses => {
+            WireProtocol::OpenAi | WireProtocol::Responses => {
                 serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
             }
-            Format::Anthropic => {
+            WireProtocol::Anthropic => {
                 serde_json::json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
             }
-            Format::Gemini => {
+            WireProtocol::Gemini => {
                 serde_json::json!({"error": {"code": status, "message": message, "status": kind}})
             }
-            Format::Ollama => serde_json::json!({ "error": message }),
+            WireProtocol::Ollama => serde_json::json!({ "error": message }),
         };
-        Reply::json(status, &body)
+        ModelReply::json(status, &body)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Reason};
-use crate::reply::Reply;
+use super::{ModelAnswer, Reason};
+use crate::reply::ModelReply;
 
 /// Formats one line that is not the last.
 pub fn line(message: Value) -> String {
@@ -21,10 +21,10 @@ pub fn end(reason: &str, input: u64, output: u64) -> String {
 }
 
 /// Formats a whole stream: text first, then one line per tool call.
-pub fn reply(answer: &Answer) -> Reply {
+pub fn reply(answer: &ModelAnswer) -> ModelReply {
     let text = |piece: &String| line(json!({"role": "assistant", "content": piece}));
     let mut lines: Vec<String> = answer.text.iter().map(text).collect();
-    let call = |call: &super::Call| {
+    let call = |call: &super::ModelToolCall| {
         let function = json!({"name": call.name, "arguments": call.input});
         line(json!({"role": "assistant", "content": "", "tool_calls": [{"function": function}]}))
     };
@@ -34,5 +34,5 @@ pub fn reply(answer: &Answer) -> Reply {
         Reason::Length => "length",
     };
     lines.push(end(reason, answer.input_tokens, answer.output_tokens));
-    Reply::lines(lines)
+    ModelReply::lines(lines)
 }

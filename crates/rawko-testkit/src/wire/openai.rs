@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Reason, pieces};
-use crate::reply::Reply;
+use super::{ModelAnswer, Reason, pieces};
+use crate::reply::ModelReply;
 
 /// The last event of every stream.
 pub const DONE: &str = "data: [DONE]\n\n";
@@ -38,7 +38,7 @@ pub fn usage(input: u64, output: u64) -> String {
 }
 
 /// Formats a whole stream: text first, then each tool call with its input in pieces.
-pub fn reply(answer: &Answer) -> Reply {
+pub fn reply(answer: &ModelAnswer) -> ModelReply {
     let mut events = vec![delta(json!({"role": "assistant", "content": "", "refusal": null}))];
     events.extend(answer.text.iter().map(|piece| delta(json!({ "content": piece }))));
     for (index, call) in answer.calls.iter().enumerate() {
@@ -56,5 +56,5 @@ pub fn reply(answer: &Answer) -> Reply {
     }));
     events.push(usage(answer.input_tokens, answer.output_tokens));
     events.push(DONE.to_owned());
-    Reply::events(events)
+    ModelReply::events(events)
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Reason, pieces};
-use crate::reply::Reply;
+use super::{ModelAnswer, Reason, pieces};
+use crate::reply::ModelReply;
 
 /// Formats an event; its name is also in the data.
 pub fn event(data: &Value) -> String {
@@ -36,7 +36,7 @@ pub fn end(reason: Option<&str>, usage: Value) -> String {
 }
 
 /// Returns the whole answer as a stream of events.
-pub fn reply(answer: &Answer) -> Reply {
+pub fn reply(answer: &ModelAnswer) -> ModelReply {
     let created =
         json!({"id": "resp_1", "object": "response", "status": "in_progress", "model": "test-model"});
     let mut events = vec![event(&json!({"type": "response.created", "response": created}))];
@@ -67,5 +67,5 @@ pub fn reply(answer: &Answer) -> Reply {
     let usage = json!({"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens,
         "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}});
     events.push(end(reason, usage));
-    Reply::events(events)
+    ModelReply::events(events)
 }

@@ -5,14 +5,14 @@ use std::fmt;
 
 use rawko_settings::TOKEN_VARIABLE;
 
-use super::Caller;
+use super::CommandCaller;
 use crate::settings::BashSettings;
 
 /// Environment variables. Their values are never printed.
 #[derive(Clone, Default)]
-pub struct Variables(BTreeMap<String, String>);
+pub struct CommandVariables(BTreeMap<String, String>);
 
-impl Variables {
+impl CommandVariables {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -31,14 +31,14 @@ impl Variables {
     }
 }
 
-impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Variables {
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for CommandVariables {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
         Self(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 
 /// Prints names only.
-impl fmt::Debug for Variables {
+impl fmt::Debug for CommandVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
@@ -46,7 +46,11 @@ impl fmt::Debug for Variables {
 
 impl BashSettings {
     /// Returns the variables that settings and rawko give to a command, besides those that every program inherits.
-    pub(super) fn variables(&self, caller: &Caller<'_>, is_reading_git: bool) -> Vec<(String, String)> {
+    pub(super) fn variables(
+        &self,
+        caller: &CommandCaller<'_>,
+        is_reading_git: bool,
+    ) -> Vec<(String, String)> {
         let passed =
             self.passed.iter().filter_map(|name| Some((name.clone(), self.inherited.get(name)?.to_owned())));
         let own = [

@@ -7,22 +7,24 @@ mod process;
 mod temporary;
 mod watch;
 
-pub use environment::Variables;
+pub use environment::CommandVariables;
 pub(super) use temporary::Temporary;
 pub use watch::{OutputWatch, with_output_watch};
 
 use std::time::Duration;
 
 use rawko_core::{Value, duration};
-use rawko_process::{Confinement, Egress, Input, Launch, LaunchError, Limits, Output as Pipes, Profile};
+use rawko_process::{
+    Confinement, Egress, Launch, LaunchError, ProcessLimits, Profile, ProgramStdin, ProgramStdout as Pipes,
+};
 
-use super::confine::Project;
+use super::confine::ProjectRoot;
 use super::input::whole;
-use super::outcome::{Failure, ToolOutcome};
+use super::outcome::{ToolFailure, ToolOutcome};
 use super::settings::ToolSettings;
 use super::shell::Permit;
-use output::Output;
-use process::Ending;
+use output::CommandOutput;
+use process::ShellEnd;
 
 /// A model may request a longer timeout, up to this factor.
 const TIMEOUT_FACTOR_MAX: u32 = 5;
@@ -34,22 +36,25 @@ pub(super) const CONNECTED: &str = "connected";
 pub(super) const WANTED: &str = "wanted";
 
 /// Limits of each process of a command.
-const LIMITS: Limits =
-    Limits { file_bytes: Some(4 * 1024 * 1024 * 1024), cpu_seconds: Some(60 * 60), processes: Some(8192) };
+const LIMITS: ProcessLimits = ProcessLimits {
+    file_bytes: Some(4 * 1024 * 1024 * 1024),
+    cpu_seconds: Some(60 * 60),
+    processes: Some(8192),
+};
 
 /// The caller of a command.
-pub(super) struct Caller<'c> {
+pub(super) struct CommandCaller<'c> {
     pub(super) instance: &'c str,
     pub(super) idempotency: &'c str,
 }
 
 pub(super) async fn bash(
-    project: &Project,
+    project: &ProjectRoot,
     settings: &ToolSettings,
     (temporary, egress): (&Temporary, Option<Egress>),
-    (permit, caller): (Permit, Caller<'_>),
+    (permit, caller): (Permit, CommandCaller<'_>),
     input: &Value,
-) -> Result<ToolOutcome, Failure> {
+) -> Result<ToolOutcome, ToolFailure> {
     let limit = timeout(settings, input);
     let profile = if permit.is_read_only { Profile::ReadOnly } else { Profile::Workspace };
     let confinement = Confinement {
@@ -63,7 +68,7 @@ pub(super) async fn bash(
         args: vec!["-c".to_owned(), permit.line.clone()],
         inherited: settings.bash.inherited.all(),
         set: settings.bash.variables(&caller, permit.is_read_only && permit.line.contains("git")),
-        input: Input::Null,
+        input: ProgramStdin::Null,
         output: Pipes::Merged,
         limits: LIMITS,
         ..Launch::new("bash", profile, confinement)
@@ -129,15 +134,15 @@ fn timeout(settings: &ToolSettings, input: &Value) -> Duration {
     asked.map_or(usual, |asked| asked.min(usual * TIMEOUT_FACTOR_MAX))
 }
 
-fn outcome(ending: &Ending, output: &Output, limit: Duration, sandbox: &str) -> ToolOutcome {
+fn outcome(ending: &ShellEnd, output: &CommandOutput, limit: Duration, sandbox: &str) -> ToolOutcome {
     let said = match ending {
-        Ending::Exited(0) => None,
-        Ending::Exited(code) => Some(format!("[exit code {code}]")),
-        Ending::Signalled(signal) => Some(format!("[ended by signal {signal}]")),
-        Ending::TimedOut => {
+        ShellEnd::Exited(0) => None,
+        ShellEnd::Exited(code) => Some(format!("[exit code {code}]")),
+        ShellEnd::Signalled(signal) => Some(format!("[ended by signal {signal}]")),
+        ShellEnd::TimedOut => {
             Some(format!("[ended: it ran longer than {}]", duration::format_ms(limit.as_millis() as u64)))
         }
-        Ending::Flooded => Some("[ended: it wrote without end]".to_owned()),
+        ShellEnd::Flooded => Some("[ended: it wrote without end]".to_owned()),
     };
     let text = output.text();
     let content = match (said, text.is_empty()) {
@@ -148,21 +153,21 @@ fn outcome(ending: &Ending, output: &Output, limit: Duration, sandbox: &str) -> 
     };
     ToolOutcome {
         content,
-        is_error: *ending != Ending::Exited(0),
+        is_error: *ending != ShellEnd::Exited(0),
         data: data(ending, output, sandbox),
         ..ToolOutcome::default()
     }
 }
 
-fn data(ending: &Ending, output: &Output, sandbox: &str) -> Value {
+fn data(ending: &ShellEnd, output: &CommandOutput, sandbox: &str) -> Value {
     let exit_code =
-        if let Ending::Exited(code) = ending { Value::Int(i64::from(*code)) } else { Value::Null };
+        if let ShellEnd::Exited(code) = ending { Value::Int(i64::from(*code)) } else { Value::Null };
     let signal =
-        if let Ending::Signalled(signal) = ending { Value::Int(i64::from(*signal)) } else { Value::Null };
+        if let ShellEnd::Signalled(signal) = ending { Value::Int(i64::from(*signal)) } else { Value::Null };
     Value::map([
         ("exit_code", exit_code),
         ("signal", signal),
-        ("timed_out", Value::Bool(*ending == Ending::TimedOut)),
+        ("timed_out", Value::Bool(*ending == ShellEnd::TimedOut)),
         ("output_bytes", Value::Int(output.total() as i64)),
         ("truncated", Value::Bool(output.is_cut())),
         ("sandbox", Value::str(sandbox)),

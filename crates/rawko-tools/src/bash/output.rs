@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct CommandOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: u64,
 }
 
-impl Output {
+impl CommandOutput {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), half: (bytes_max / 2).max(1), total: 0 }
     }
@@ -50,7 +50,7 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use super::Output;
+    use super::CommandOutput;
 
     #[test]
     fn head_and_tail_are_kept() {
@@ -61,7 +61,7 @@ mod tests {
             (vec!["ab", "cd", "ef", "ghijklmnop"], "abcd\n[… 8 bytes left out …]\nmnop"),
             (vec![], ""),
         ] {
-            let mut output = Output::new(8);
+            let mut output = CommandOutput::new(8);
             chunks.iter().for_each(|chunk| output.push(chunk.as_bytes()));
             assert_eq!(output.text(), expected, "{chunks:?}");
         }

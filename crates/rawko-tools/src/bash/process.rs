@@ -5,12 +5,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{AuthorityWatch, Connections, Launch, LaunchError, Processes};
+use rawko_process::{AuthorityWatch, Launch, LaunchError, Processes, ReachedHosts};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::output::Output;
+use super::output::CommandOutput;
 use super::watch;
 
 /// A command with more output than this is unlikely to stop.
@@ -21,7 +21,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ShellEnd {
     Exited(i32),
     Signalled(i32),
     TimedOut,
@@ -29,7 +29,7 @@ pub(super) enum Ending {
     Flooded,
 }
 
-pub(super) struct Running {
+pub(super) struct RunningShell {
     child: Child,
     output: Option<ChildStdout>,
     /// Dropped with the call, it kills everything.
@@ -37,15 +37,15 @@ pub(super) struct Running {
     authority: AuthorityWatch,
     pub(super) sandbox: String,
     /// Hosts that it reached.
-    pub(super) connections: Connections,
+    pub(super) connections: ReachedHosts,
 }
 
-pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
+pub(super) async fn start(launch: Launch) -> Result<RunningShell, LaunchError> {
     let mut launched = launch.start().await?;
     launched.authority.guard();
     let output = launched.child.stdout.take();
     let sandbox = launched.confinement_in_words();
-    Ok(Running {
+    Ok(RunningShell {
         child: launched.child,
         output,
         processes: launched.processes,
@@ -55,30 +55,30 @@ pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
     })
 }
 
-impl Running {
+impl RunningShell {
     /// Waits for the end. Returns it with the output and a line for each file of authority that was set aside.
     pub(super) async fn finish(
         mut self,
         limit: Duration,
         output_max: usize,
-    ) -> (Ending, Output, Vec<String>) {
+    ) -> (ShellEnd, CommandOutput, Vec<String>) {
         let (ending, output) = self.run(limit, output_max).await;
         let refused = self.authority.restore();
         (ending, output, refused)
     }
 
-    async fn run(&mut self, limit: Duration, output_max: usize) -> (Ending, Output) {
-        let mut output = Output::new(output_max);
+    async fn run(&mut self, limit: Duration, output_max: usize) -> (ShellEnd, CommandOutput) {
+        let mut output = CommandOutput::new(output_max);
         let deadline = Instant::now() + limit;
         let early = tokio::select! {
-            is_flood = drain(&mut self.output, &mut output) => is_flood.then_some(Ending::Flooded),
+            is_flood = drain(&mut self.output, &mut output) => is_flood.then_some(ShellEnd::Flooded),
             status = self.child.wait() => {
                 // What it left behind would hold the pipe open.
                 self.processes.kill_all().await;
                 let _ = timeout(GRACE, drain(&mut self.output, &mut output)).await;
                 return (ending(status.ok()), output);
             }
-            () = sleep_until(deadline) => Some(Ending::TimedOut),
+            () = sleep_until(deadline) => Some(ShellEnd::TimedOut),
         };
         // Its output is closed, but it may keep running for a while.
         let early = match early {
@@ -88,7 +88,7 @@ impl Running {
                     self.processes.kill_all().await;
                     return (ending(status.ok()), output);
                 }
-                () = sleep_until(deadline) => Ending::TimedOut,
+                () = sleep_until(deadline) => ShellEnd::TimedOut,
             },
         };
         self.processes.kill_all().await;
@@ -98,7 +98,7 @@ impl Running {
 }
 
 /// Reads to the end; returns true if the output exceeds `FLOOD_BYTES` first.
-async fn drain(pipe: &mut Option<impl AsyncRead + Unpin>, output: &mut Output) -> bool {
+async fn drain(pipe: &mut Option<impl AsyncRead + Unpin>, output: &mut CommandOutput) -> bool {
     let Some(pipe) = pipe else { return false };
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
@@ -111,10 +111,10 @@ async fn drain(pipe: &mut Option<impl AsyncRead + Unpin>, output: &mut Output) -
     false
 }
 
-fn ending(status: Option<ExitStatus>) -> Ending {
+fn ending(status: Option<ExitStatus>) -> ShellEnd {
     match status.map(|status| (status.code(), status.signal())) {
-        Some((Some(code), _)) => Ending::Exited(code),
-        Some((None, Some(signal))) => Ending::Signalled(signal),
-        Some((None, None)) | None => Ending::Signalled(0),
+        Some((Some(code), _)) => ShellEnd::Exited(code),
+        Some((None, Some(signal))) => ShellEnd::Signalled(signal),
+        Some((None, None)) | None => ShellEnd::Signalled(0),
     }
 }

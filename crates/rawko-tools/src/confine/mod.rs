@@ -19,13 +19,13 @@ use rustix::io::Errno;
 pub use protected::ProtectedPaths;
 pub(crate) use write::WriteResult;
 
-use super::outcome::{Failure, Refused};
+use super::outcome::{RefusedCall, ToolFailure};
 
 /// Source of the confinement rule in refusals.
 const SOURCE: &str = "the confinement of tools to the project";
 
 /// The project root and the rules for opening files below it.
-pub(crate) struct Project {
+pub(crate) struct ProjectRoot {
     /// The root as it was given; paths may start with it.
     given: PathBuf,
     root: PathBuf,
@@ -37,20 +37,20 @@ pub(crate) struct Project {
     pub(super) writable_elsewhere: Vec<PathBuf>,
 }
 
-pub(super) enum OpenError {
+pub(super) enum PathOpenError {
     Outside,
     /// Within the user's state directory: the operator credential is there.
     State,
     Io(io::Error),
 }
 
-impl From<io::Error> for OpenError {
+impl From<io::Error> for PathOpenError {
     fn from(error: io::Error) -> Self {
-        OpenError::Io(error)
+        PathOpenError::Io(error)
     }
 }
 
-impl Project {
+impl ProjectRoot {
     pub(crate) fn new(given: &Path) -> Self {
         let root = given.canonicalize().unwrap_or_else(|_| given.to_owned());
         let handle = rustix::fs::open(&root, path_handle_flags() | OFlags::DIRECTORY, Mode::empty());
@@ -81,8 +81,8 @@ impl Project {
     }
 
     /// Returns a path relative to the root, without resolving links. `..` is removed lexically.
-    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Refused> {
-        let outside = || Refused::new("path_outside", SOURCE, format!("`{path}` is outside the project"));
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, RefusedCall> {
+        let outside = || RefusedCall::new("path_outside", SOURCE, format!("`{path}` is outside the project"));
         let asked = Path::new(path.trim_end_matches('/'));
         let asked =
             if path.starts_with('/') && asked.as_os_str().is_empty() { Path::new("/") } else { asked };
@@ -95,7 +95,7 @@ impl Project {
     }
 
     /// Opens a file for reading; rejects directories.
-    pub(crate) fn open_file(&self, path: &str) -> Result<(File, PathBuf), Failure> {
+    pub(crate) fn open_file(&self, path: &str) -> Result<(File, PathBuf), ToolFailure> {
         let relative = self.relative(path)?;
         // Non-blocking: a pipe without a writer must not block a tool.
         let opened = self.open_below(&relative, OFlags::RDONLY | OFlags::NONBLOCK);
@@ -110,28 +110,28 @@ impl Project {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         match self.open_below(relative, flags) {
             Ok(handle) => Ok(File::from(handle)),
-            Err(OpenError::Outside | OpenError::State) => Err(io::ErrorKind::PermissionDenied.into()),
-            Err(OpenError::Io(error)) => Err(error),
+            Err(PathOpenError::Outside | PathOpenError::State) => Err(io::ErrorKind::PermissionDenied.into()),
+            Err(PathOpenError::Io(error)) => Err(error),
         }
     }
 
     /// Returns the real path of a directory or file to search.
-    pub(crate) fn searched(&self, path: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn searched(&self, path: &str) -> Result<PathBuf, ToolFailure> {
         let relative = self.relative(path)?;
         let opened = self.open_below(&relative, path_handle_flags());
         let handle = opened.map_err(|error| self.failure(path, error))?;
         Ok(self.root.join(self.place_of(&handle, &relative)))
     }
 
-    pub(super) fn open_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+    pub(super) fn open_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, PathOpenError> {
         let handle = self.open_anywhere_below(relative, flags)?;
         match &self.state {
-            Some(state) if self.place_of(&handle, relative).starts_with(state) => Err(OpenError::State),
+            Some(state) if self.place_of(&handle, relative).starts_with(state) => Err(PathOpenError::State),
             Some(_) | None => Ok(handle),
         }
     }
 
-    fn open_anywhere_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+    fn open_anywhere_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, PathOpenError> {
         let root = self.handle.as_ref().map_err(|error| io::Error::from(error.kind()))?;
         let asked = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         let flags = flags | OFlags::CLOEXEC;
@@ -144,13 +144,18 @@ impl Project {
         }
     }
 
-    fn open_canonical(&self, root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+    fn open_canonical(
+        &self,
+        root: &OwnedFd,
+        relative: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, PathOpenError> {
         let canonical = self.root.join(relative).canonicalize()?;
-        let below = canonical.strip_prefix(&self.root).map_err(|_| OpenError::Outside)?;
+        let below = canonical.strip_prefix(&self.root).map_err(|_| PathOpenError::Outside)?;
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
         match open_beneath(root, below, flags, BeneathLinks::Never) {
             Ok(handle) => Ok(handle),
-            Err(Errno::XDEV | Errno::LOOP) => Err(OpenError::Outside),
+            Err(Errno::XDEV | Errno::LOOP) => Err(PathOpenError::Outside),
             Err(error) => Err(io::Error::from(error).into()),
         }
     }
@@ -163,21 +168,21 @@ impl Project {
         real.unwrap_or_else(|| asked.to_owned())
     }
 
-    pub(super) fn failure(&self, path: &str, error: OpenError) -> Failure {
+    pub(super) fn failure(&self, path: &str, error: PathOpenError) -> ToolFailure {
         match error {
-            OpenError::Outside => {
+            PathOpenError::Outside => {
                 let why = format!("`{path}` leads out of the project through a link");
-                Failure::Refused(Refused::new("path_outside", SOURCE, why))
+                ToolFailure::Refused(RefusedCall::new("path_outside", SOURCE, why))
             }
-            OpenError::State => Failure::Refused(own_state(path)),
-            OpenError::Io(error) => Failure::Said(self.said(path, &error)),
+            PathOpenError::State => ToolFailure::Refused(own_state(path)),
+            PathOpenError::Io(error) => ToolFailure::Said(self.said(path, &error)),
         }
     }
 }
 
 /// The refusal of a path in the user's state directory.
-fn own_state(path: &str) -> Refused {
-    Refused::new("path_protected", SOURCE, format!("`{path}` is in rawko's state directory"))
+fn own_state(path: &str) -> RefusedCall {
+    RefusedCall::new("path_protected", SOURCE, format!("`{path}` is in rawko's state directory"))
 }
 
 /// Removes `.` and `..` lexically; `None` if the path leads above its start.
@@ -209,7 +214,7 @@ mod tests {
         std::fs::write(directory.path().join("state/other"), "x").unwrap();
         std::os::unix::fs::symlink("state/rawko", directory.path().join("link")).unwrap();
         std::os::unix::fs::symlink(&secret, directory.path().join("token")).unwrap();
-        let project = Project::new(directory.path()).with_state("state/rawko");
+        let project = ProjectRoot::new(directory.path()).with_state("state/rawko");
         assert!(project.open_file("state/other").is_ok());
         for path in [
             "state/rawko/operator.token",

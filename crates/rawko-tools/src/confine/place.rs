@@ -6,10 +6,10 @@ use std::path::Path;
 use rawko_chart::nearest;
 
 use super::protected::ProtectedPaths;
-use super::{Project, SOURCE};
-use crate::outcome::Refused;
+use super::{ProjectRoot, SOURCE};
+use crate::outcome::RefusedCall;
 
-impl Project {
+impl ProjectRoot {
     pub(super) fn said(&self, path: &str, error: &io::Error) -> String {
         match error.kind() {
             io::ErrorKind::NotFound => match self.similar(path) {
@@ -37,7 +37,7 @@ impl Project {
 }
 
 /// Rejects writes to paths that carry authority: they would change which code runs or what agents may do.
-pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
+pub(super) fn check_unprotected(place: &Path) -> Result<(), RefusedCall> {
     match ProtectedPaths::part_of(place) {
         Some(part) => Err(protected(place, &format!("`{part}`"))),
         None => Ok(()),
@@ -45,7 +45,7 @@ pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
 }
 
 /// Like [`check_unprotected`], for a file that exists: it may also be the target of a protected link.
-pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), Refused> {
+pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), RefusedCall> {
     check_unprotected(place)?;
     check_repository(root, place)?;
     if rawko_process::is_pinned(&root.join(place)) {
@@ -58,17 +58,17 @@ pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), Refused> {
 }
 
 /// Rejects writes into a bare repository, and the file that would complete one: git obeys its configuration.
-pub(super) fn check_repository(root: &Path, place: &Path) -> Result<(), Refused> {
+pub(super) fn check_repository(root: &Path, place: &Path) -> Result<(), RefusedCall> {
     match rawko_process::git_directory_with(root, place) {
         Some(_) => Err(protected(place, "a git directory")),
         None => Ok(()),
     }
 }
 
-fn protected(place: &Path, part: &str) -> Refused {
+fn protected(place: &Path, part: &str) -> RefusedCall {
     let why = format!(
         "`{}` is never written by tools: {part} instructs agents or starts programs. Ask the person to change it",
         place.display()
     );
-    Refused::new("path_protected", SOURCE, why)
+    RefusedCall::new("path_protected", SOURCE, why)
 }

@@ -17,8 +17,8 @@ use rustix::fs::{
 use rustix::fs::{Gid, Uid};
 
 use super::place::{check_existing, check_repository, check_unprotected};
-use super::{OpenError, Project, SOURCE, own_state};
-use crate::outcome::{Failure, Refused};
+use super::{PathOpenError, ProjectRoot, SOURCE, own_state};
+use crate::outcome::{RefusedCall, ToolFailure};
 
 /// The result of a write.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct WriteResult {
 }
 
 /// Target of a write: an open directory and a name in it.
-struct Target {
+struct WriteTarget {
     directory: OwnedFd,
     place: PathBuf,
     existing: Option<Stat>,
@@ -38,15 +38,15 @@ struct Target {
 
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
-impl Project {
-    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<WriteResult, Failure> {
+impl ProjectRoot {
+    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<WriteResult, ToolFailure> {
         let target = self.target(path)?;
         self.put(&target, content).map_err(|error| self.said(path, &error))?;
         Ok(WriteResult { path: target.place, bytes: content.len(), created: target.existing.is_none() })
     }
 
     /// Checks if a command may write a path, without changing the file system.
-    pub(crate) fn check_writable(&self, path: &str) -> Result<(), Refused> {
+    pub(crate) fn check_writable(&self, path: &str) -> Result<(), RefusedCall> {
         let is_elsewhere =
             |place: &PathBuf| super::plain(Path::new(path)).is_some_and(|p| p.starts_with(place));
         if self.writable_elsewhere.iter().any(is_elsewhere) {
@@ -60,22 +60,22 @@ impl Project {
                     check_unprotected(&relative)?;
                     return check_existing(&self.root, &self.place_of(&handle, existing).join(rest));
                 }
-                Err(OpenError::Outside) => return Err(leads_out(path)),
-                Err(OpenError::State) => return Err(own_state(path)),
-                Err(OpenError::Io(_)) if self.root.join(existing).is_symlink() => {
+                Err(PathOpenError::Outside) => return Err(leads_out(path)),
+                Err(PathOpenError::State) => return Err(own_state(path)),
+                Err(PathOpenError::Io(_)) if self.root.join(existing).is_symlink() => {
                     return Err(leads_out(path));
                 }
-                Err(OpenError::Io(_)) => {}
+                Err(PathOpenError::Io(_)) => {}
             }
         }
         check_unprotected(&relative)
     }
 
-    fn target(&self, path: &str) -> Result<Target, Failure> {
+    fn target(&self, path: &str) -> Result<WriteTarget, ToolFailure> {
         let relative = self.relative(path)?;
         match self.open_below(&relative, path_handle_flags()) {
             Ok(handle) => self.existing(path, &handle, &relative),
-            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            Err(PathOpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 self.fresh(path, &relative)
             }
             Err(error) => Err(self.failure(path, error)),
@@ -83,7 +83,7 @@ impl Project {
     }
 
     /// Resolves an existing file. A link within the project is kept, and its target is written.
-    fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<Target, Failure> {
+    fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<WriteTarget, ToolFailure> {
         let place = self.place_of(handle, relative);
         // Both the path as given, which may be a protected link, and the file that it leads to.
         check_unprotected(relative)?;
@@ -97,10 +97,10 @@ impl Project {
         let parent = place.parent().unwrap_or(Path::new(""));
         let directory = self.open_below(parent, path_handle_flags() | OFlags::DIRECTORY);
         let directory = directory.map_err(|error| self.failure(path, error))?;
-        Ok(Target { directory, place, existing: Some(stat) })
+        Ok(WriteTarget { directory, place, existing: Some(stat) })
     }
 
-    fn fresh(&self, path: &str, relative: &Path) -> Result<Target, Failure> {
+    fn fresh(&self, path: &str, relative: &Path) -> Result<WriteTarget, ToolFailure> {
         // Check the given path before creating directories; the real path is checked afterwards.
         check_unprotected(relative)?;
         check_repository(&self.root, relative)?;
@@ -112,11 +112,11 @@ impl Project {
         let (directory, place) = self.directories(path, parent, name.as_ref())?;
         let place = place.join(name);
         check_existing(&self.root, &place)?;
-        Ok(Target { directory, place, existing: None })
+        Ok(WriteTarget { directory, place, existing: None })
     }
 
     /// Opens a directory and creates missing ones.
-    fn directories(&self, path: &str, parent: &Path, name: &Path) -> Result<(OwnedFd, PathBuf), Failure> {
+    fn directories(&self, path: &str, parent: &Path, name: &Path) -> Result<(OwnedFd, PathBuf), ToolFailure> {
         let open = |place: &Path| self.open_below(place, path_handle_flags() | OFlags::DIRECTORY);
         let mut at = PathBuf::new();
         let mut directory = open(&at).map_err(|error| self.failure(path, error))?;
@@ -124,7 +124,7 @@ impl Project {
             check_unprotected(&self.place_of(&directory, &at).join(part).join(name))?;
             let next = at.join(part);
             directory = match open(&next) {
-                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Err(PathOpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                     mkdirat(&directory, part, Mode::from_raw_mode(0o777))
                         .map_err(|error| self.said(path, &error.into()))?;
                     open(&next)
@@ -138,7 +138,7 @@ impl Project {
         Ok((directory, place))
     }
 
-    fn put(&self, target: &Target, content: &[u8]) -> io::Result<()> {
+    fn put(&self, target: &WriteTarget, content: &[u8]) -> io::Result<()> {
         let name = target.place.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let count = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".rawko-{}-{count}.tmp", std::process::id());
@@ -163,8 +163,8 @@ fn fill(mut file: File, content: &[u8], existing: Option<&Stat>) -> io::Result<(
     file.sync_all()
 }
 
-fn leads_out(path: &str) -> Refused {
-    Refused::new(
+fn leads_out(path: &str) -> RefusedCall {
+    RefusedCall::new(
         "path_outside",
         SOURCE,
         format!("`{path}` leads out of the project, or to nothing, through a link"),

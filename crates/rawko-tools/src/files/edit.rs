@@ -5,15 +5,15 @@ use std::io::Read;
 use rawko_core::Value;
 
 use super::write::changed;
-use crate::confine::Project;
+use crate::confine::ProjectRoot;
 use crate::input::{flag, text};
-use crate::outcome::{Failure, ToolOutcome};
+use crate::outcome::{ToolFailure, ToolOutcome};
 
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Limit of locations listed for an ambiguous match.
 const PLACES_MAX: usize = 10;
 
-pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+pub(crate) fn edit(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
     let (path, old, new) = (text(input, "path"), text(input, "old_string"), text(input, "new_string"));
     if old.is_empty() {
         return Err("`old_string` is empty: to write a whole file use Write".to_owned().into());
@@ -59,9 +59,9 @@ fn is_done(before: &str, old: &str, new: &str) -> bool {
     before.match_indices(old).all(|(at, _)| within(at))
 }
 
-fn content(project: &Project, path: &str) -> Result<String, Failure> {
+fn content(project: &ProjectRoot, path: &str) -> Result<String, ToolFailure> {
     let (file, _) = project.open_file(path)?;
-    let said = |error: std::io::Error| Failure::Said(format!("`{path}` could not be read: {error}"));
+    let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {
         return Err(format!("`{path}` is not a regular file").into());
@@ -73,7 +73,7 @@ fn content(project: &Project, path: &str) -> Result<String, Failure> {
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(said)?;
-    String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is not UTF-8 text")))
+    String::from_utf8(bytes).map_err(|_| ToolFailure::Said(format!("`{path}` is not UTF-8 text")))
 }
 
 fn crlf(text: &str) -> String {

@@ -7,10 +7,10 @@ use rawko_core::Value;
 use regex::{Regex, RegexBuilder};
 
 use super::media::{LOOKED_AT, is_binary};
-use super::search::{Search, pattern};
-use crate::confine::Project;
+use super::search::{FileSearch, pattern};
+use crate::confine::ProjectRoot;
 use crate::input::{flag, text, whole};
-use crate::outcome::{Failure, ToolOutcome};
+use crate::outcome::{ToolFailure, ToolOutcome};
 
 const LIMIT: u64 = 250;
 const LIMIT_MAX: u64 = 2000;
@@ -20,20 +20,20 @@ const LINE_CHARS_MAX: usize = 400;
 const REGEX_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(crate) fn grep(
-    project: &Project,
+    project: &ProjectRoot,
     input: &Value,
     is_hidden: &dyn Fn(&Path) -> bool,
-) -> Result<ToolOutcome, Failure> {
+) -> Result<ToolOutcome, ToolFailure> {
     let regex = expression(text(input, "pattern"), flag(input, "ignore_case"))?;
     let only = input.get("glob").as_str().map(|text| pattern(text, true)).transpose()?;
-    let mut search = Search::below(project, text(input, "path"), is_hidden)?;
+    let mut search = FileSearch::below(project, text(input, "path"), is_hidden)?;
     let mut found = GrepOutput::new(input);
     for file in &search.files {
         let is_wanted = only
             .as_ref()
             .is_none_or(|only| file.strip_prefix(&search.base).is_ok_and(|path| only.is_match(path)));
         if is_wanted && let Some(content) = content(project, file) {
-            found.file(&Search::shown(project, file), &content, &regex);
+            found.file(&FileSearch::shown(project, file), &content, &regex);
         }
         if found.is_full() || search.is_over() {
             search.is_cut |= !found.is_full();
@@ -43,13 +43,13 @@ pub(crate) fn grep(
     Ok(found.outcome(text(input, "pattern"), search.is_cut))
 }
 
-fn expression(text: &str, ignores_case: bool) -> Result<Regex, Failure> {
+fn expression(text: &str, ignores_case: bool) -> Result<Regex, ToolFailure> {
     let built = RegexBuilder::new(text).case_insensitive(ignores_case).size_limit(REGEX_BYTES_MAX).build();
-    built.map_err(|error| Failure::Said(format!("`{text}` is not a regular expression: {error}")))
+    built.map_err(|error| ToolFailure::Said(format!("`{text}` is not a regular expression: {error}")))
 }
 
 /// Returns the text of a file, or `None` if it is not searchable.
-fn content(project: &Project, file: &Path) -> Option<String> {
+fn content(project: &ProjectRoot, file: &Path) -> Option<String> {
     let file = project.open_found(file).ok()?;
     let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > FILE_BYTES_MAX {
@@ -62,14 +62,14 @@ fn content(project: &Project, file: &Path) -> Option<String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum GrepShape {
     Content,
     Files,
     Count,
 }
 
 struct GrepOutput {
-    shape: Shape,
+    shape: GrepShape,
     context: usize,
     limit: usize,
     lines: Vec<String>,
@@ -80,9 +80,9 @@ struct GrepOutput {
 impl GrepOutput {
     fn new(input: &Value) -> Self {
         let shape = match text(input, "output") {
-            "files" => Shape::Files,
-            "count" => Shape::Count,
-            _ => Shape::Content,
+            "files" => GrepShape::Files,
+            "count" => GrepShape::Count,
+            _ => GrepShape::Content,
         };
         let context = whole(input, "context").unwrap_or(0).min(CONTEXT_MAX) as usize;
         let limit = whole(input, "limit").unwrap_or(LIMIT).min(LIMIT_MAX) as usize;
@@ -102,9 +102,9 @@ impl GrepOutput {
         self.files += 1;
         self.matches += hits.len();
         match self.shape {
-            Shape::Files => self.lines.push(path.to_owned()),
-            Shape::Count => self.lines.push(format!("{path}:{}", hits.len())),
-            Shape::Content => self.content(path, &lines, &hits),
+            GrepShape::Files => self.lines.push(path.to_owned()),
+            GrepShape::Count => self.lines.push(format!("{path}:{}", hits.len())),
+            GrepShape::Content => self.content(path, &lines, &hits),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 
 /// Larger images are not sent to a model.
 pub const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
@@ -21,17 +21,17 @@ pub(crate) fn image_type(head: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns an image for a prompt, or the reason why models would not accept it.
-pub fn image_part(bytes: &[u8]) -> Result<Part, String> {
+pub fn image_part(bytes: &[u8]) -> Result<MessagePart, String> {
     if bytes.len() as u64 > IMAGE_BYTES_MAX {
         return Err(format!("it has {} bytes; at most {IMAGE_BYTES_MAX} are accepted", bytes.len()));
     }
     let media_type = image_type(bytes).ok_or("it is not a PNG, JPEG, GIF or WebP image")?;
     let data = STANDARD.encode(bytes);
-    Ok(Part::Image { media_type: media_type.to_owned(), data })
+    Ok(MessagePart::Image { media_type: media_type.to_owned(), data })
 }
 
 /// The same for an image that comes as Base64, with or without `data:image/png;base64,` before it.
-pub fn image_of_base64(text: &str) -> Result<Part, String> {
+pub fn image_of_base64(text: &str) -> Result<MessagePart, String> {
     let text = text.trim();
     let text =
         text.strip_prefix("data:").and_then(|rest| rest.split_once(',')).map_or(text, |(_, data)| data);

@@ -2,20 +2,20 @@
 
 use std::io::Read;
 
-use crate::confine::Project;
-use crate::outcome::Failure;
+use crate::confine::ProjectRoot;
+use crate::outcome::ToolFailure;
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// `from` is the first line, counted from 1; `count` is the number of lines.
 pub(crate) fn raw(
-    project: &Project,
+    project: &ProjectRoot,
     path: &str,
     from: Option<u32>,
     count: Option<u32>,
-) -> Result<String, Failure> {
+) -> Result<String, ToolFailure> {
     let (file, _) = project.open_file(path)?;
-    let said = |error: std::io::Error| Failure::Said(format!("`{path}` could not be read: {error}"));
+    let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {
         return Err(format!("`{path}` is not a regular file").into());
@@ -25,7 +25,8 @@ pub(crate) fn raw(
     if bytes.len() as u64 > BYTES_MAX {
         return Err(format!("`{path}` has more than {BYTES_MAX} bytes").into());
     }
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is not UTF-8 text")))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| ToolFailure::Said(format!("`{path}` is not UTF-8 text")))?;
     Ok(lines(text, from, count))
 }
 

@@ -7,10 +7,10 @@ use base64::Engine;
 use rawko_core::Value;
 
 use super::media::{IMAGE_BYTES_MAX, LOOKED_AT, image_type, is_binary};
-use crate::confine::Project;
+use crate::confine::ProjectRoot;
 use crate::input::{text, whole};
-use crate::outcome::{Failure, ToolOutcome};
-use rawko_model::Part;
+use crate::outcome::{ToolFailure, ToolOutcome};
+use rawko_model::MessagePart;
 
 const LINES_MAX: u64 = 2000;
 const LINE_CHARS_MAX: usize = 2000;
@@ -18,10 +18,10 @@ const TEXT_BYTES_MAX: usize = 200_000;
 /// Reading stops at this offset.
 const SCANNED_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-pub(crate) fn read(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+pub(crate) fn read(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
     let path = text(input, "path");
     let (mut file, place) = project.open_file(path)?;
-    let said = |error: std::io::Error| Failure::Said(format!("`{path}` could not be read: {error}"));
+    let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if about.is_dir() {
         return Err(format!("`{path}` is a directory: list it with Glob").into());
@@ -48,7 +48,7 @@ pub(crate) fn read(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     Ok(lines.outcome(path, from).with_data(data))
 }
 
-fn image(path: &str, mut file: File, bytes: u64, media_type: &str) -> Result<ToolOutcome, Failure> {
+fn image(path: &str, mut file: File, bytes: u64, media_type: &str) -> Result<ToolOutcome, ToolFailure> {
     if bytes > IMAGE_BYTES_MAX {
         return Err(
             format!("`{path}` is an image of {bytes} bytes; at most {IMAGE_BYTES_MAX} are shown").into()
@@ -60,12 +60,12 @@ fn image(path: &str, mut file: File, bytes: u64, media_type: &str) -> Result<Too
     let data = base64::engine::general_purpose::STANDARD.encode(&content);
     Ok(ToolOutcome {
         content: format!("`{path}` is an image ({media_type}, {bytes} bytes), shown with this result."),
-        images: vec![Part::Image { media_type: media_type.to_owned(), data }],
+        images: vec![MessagePart::Image { media_type: media_type.to_owned(), data }],
         ..ToolOutcome::default()
     })
 }
 
-struct Lines {
+struct NumberedLines {
     text: String,
     /// Number of the last line read, shown or not.
     last: u64,
@@ -74,8 +74,8 @@ struct Lines {
 }
 
 /// Returns numbered lines starting at `from`. Streams the file, so its size does not matter.
-fn lines(mut reader: impl BufRead, from: u64, count: u64) -> std::io::Result<Lines> {
-    let mut lines = Lines { text: String::new(), last: 0, shown: 0, has_more: false };
+fn lines(mut reader: impl BufRead, from: u64, count: u64) -> std::io::Result<NumberedLines> {
+    let mut lines = NumberedLines { text: String::new(), last: 0, shown: 0, has_more: false };
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -103,7 +103,7 @@ fn cut(line: &str) -> String {
     }
 }
 
-impl Lines {
+impl NumberedLines {
     fn outcome(self, path: &str, from: u64) -> ToolOutcome {
         if self.shown == 0 {
             let content = match self.last {

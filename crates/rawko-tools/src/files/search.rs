@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
-use crate::confine::Project;
+use crate::confine::ProjectRoot;
 use crate::ignored::IgnoreRules;
-use crate::outcome::Failure;
+use crate::outcome::ToolFailure;
 
 const FILES_MAX: usize = 200_000;
 const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The files below a path, sorted by path, up to the limits.
-pub(super) struct Search {
+pub(super) struct FileSearch {
     pub(super) base: PathBuf,
     pub(super) files: Vec<PathBuf>,
     /// True if the walk stopped at a limit.
@@ -22,13 +22,13 @@ pub(super) struct Search {
     deadline: Instant,
 }
 
-impl Search {
+impl FileSearch {
     /// Leaves out files that rules hide.
     pub(super) fn below(
-        project: &Project,
+        project: &ProjectRoot,
         path: &str,
         is_hidden: &dyn Fn(&Path) -> bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ToolFailure> {
         let base = project.searched(path)?;
         let mut search = Self { files: Vec::new(), is_cut: false, deadline: Instant::now() + TIME_MAX, base };
         if search.base.is_file() {
@@ -66,16 +66,16 @@ impl Search {
     }
 
     /// Returns the displayed path: relative to the project.
-    pub(super) fn shown(project: &Project, file: &Path) -> String {
+    pub(super) fn shown(project: &ProjectRoot, file: &Path) -> String {
         file.strip_prefix(project.root()).unwrap_or(file).display().to_string()
     }
 }
 
 /// Parses a path pattern. With `anywhere`, a pattern without a slash matches names at any depth.
-pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, Failure> {
+pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, ToolFailure> {
     let text = text.trim_start_matches("./");
     let whole = if anywhere && !text.contains('/') { format!("**/{text}") } else { text.to_owned() };
     let glob = GlobBuilder::new(&whole).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| Failure::Said(format!("`{text}` is not a pattern: {}", error.kind())))
+        .map_err(|error| ToolFailure::Said(format!("`{text}` is not a pattern: {}", error.kind())))
 }

@@ -2,11 +2,11 @@
 
 use rawko_core::Value;
 
-use crate::confine::{Project, WriteResult};
+use crate::confine::{ProjectRoot, WriteResult};
 use crate::input::text;
-use crate::outcome::{Failure, ToolOutcome};
+use crate::outcome::{ToolFailure, ToolOutcome};
 
-pub(crate) fn write(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+pub(crate) fn write(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
     let written = project.replace(text(input, "path"), text(input, "content").as_bytes())?;
     let verb = if written.created { "Created" } else { "Replaced" };
     let content = format!("{verb} `{}`: {} bytes.", written.path.display(), written.bytes);

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rawko_chart::{Document, DocumentEntry, Span};
+use rawko_chart::{DocumentEntry, Span, SpannedValue};
 
-use super::rule::Rule;
+use super::rule::PermissionRule;
 
 /// A rule could not be added to the settings.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub fn add_rules(path: &Path, rules: &[String]) -> Result<(), AlwaysError> {
         Err(error) => return Err(AlwaysError::Unreadable { path: shown, why: error.to_string() }),
     };
     for rule in rules {
-        if Rule::parse(rule).is_err() {
+        if PermissionRule::parse(rule).is_err() {
             return Err(AlwaysError::Rule(rule.clone()));
         }
         text = with_rule(&text, rule)
@@ -77,7 +77,7 @@ fn is_blank(text: &str) -> bool {
     text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
-fn entry<'d>(at: &'d Document, key: &str) -> Option<&'d DocumentEntry> {
+fn entry<'d>(at: &'d SpannedValue, key: &str) -> Option<&'d DocumentEntry> {
     at.entries()?.iter().find(|entry| entry.key == key)
 }
 
@@ -86,11 +86,11 @@ fn allowed(text: &str) -> Option<Vec<String>> {
     if is_blank(text) {
         return Some(Vec::new());
     }
-    let document = Document::read(text).ok()?;
+    let document = SpannedValue::read(text).ok()?;
     document.entries()?;
     let list = entry(&document, "permissions").and_then(|section| entry(&section.value, "allow"));
     let items = list.and_then(|list| list.value.items()).unwrap_or_default();
-    Some(items.iter().filter_map(Document::text).map(str::to_owned).collect())
+    Some(items.iter().filter_map(SpannedValue::text).map(str::to_owned).collect())
 }
 
 /// Returns the document without `permissions.allow`, for comparison.
@@ -98,7 +98,7 @@ fn others(text: &str) -> Option<serde_json::Value> {
     if is_blank(text) {
         return Some(serde_json::json!({"permissions": {}}));
     }
-    let mut json = Document::read(text).ok()?.to_json();
+    let mut json = SpannedValue::read(text).ok()?.to_json();
     let map = json.as_object_mut()?;
     let section = map.entry("permissions").or_insert_with(|| serde_json::json!({}));
     if section.is_null() {
@@ -113,7 +113,7 @@ fn edited(text: &str, rule: &str) -> Option<String> {
     if is_blank(&ended) {
         return Some(format!("{ended}permissions:\n  allow:\n    - {rule}\n"));
     }
-    let document = Document::read(&ended).ok()?;
+    let document = SpannedValue::read(&ended).ok()?;
     let Some(section) = entry(&document, "permissions") else {
         return Some(format!("{ended}permissions:\n  allow:\n    - {rule}\n"));
     };

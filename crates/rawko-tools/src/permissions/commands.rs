@@ -93,11 +93,11 @@ const PLAIN: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandPattern {
     words: Vec<String>,
-    shape: Shape,
+    shape: CommandShape,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Shape {
+enum CommandShape {
     Exact,
     /// Anything may follow.
     Prefix,
@@ -119,31 +119,31 @@ impl CommandPattern {
         };
         if stem.contains('*') && !stem.contains(['\'', '"']) {
             let whole = if is_open { format!("{}*", stem.trim_end()) } else { stem.to_owned() };
-            return Ok(Self { words: Vec::new(), shape: Shape::Wild(whole) });
+            return Ok(Self { words: Vec::new(), shape: CommandShape::Wild(whole) });
         }
         let words = split(stem)?;
         if words.is_empty() {
             return Err("it is empty".to_owned());
         }
-        Ok(Self { words, shape: if is_open { Shape::Prefix } else { Shape::Exact } })
+        Ok(Self { words, shape: if is_open { CommandShape::Prefix } else { CommandShape::Exact } })
     }
 
     pub(super) fn is_exact(&self) -> bool {
-        self.shape == Shape::Exact
+        self.shape == CommandShape::Exact
     }
 
     /// Returns true if the rule, as one that allows, covers a command. A rule about a command that only reads does not
     /// cover arguments with which it writes: `git log:*` does not allow `git log --output=x`.
     pub(super) fn allows(&self, simple: &Simple) -> bool {
         let is_match = match &self.shape {
-            Shape::Exact => simple.words.len() == self.words.len() && self.starts(simple),
-            Shape::Prefix => self.starts(simple),
-            Shape::Wild(pattern) => {
+            CommandShape::Exact => simple.words.len() == self.words.len() && self.starts(simple),
+            CommandShape::Prefix => self.starts(simple),
+            CommandShape::Wild(pattern) => {
                 let is_known = simple.words.iter().all(|word| word.known().is_some());
                 is_known && wildcard(pattern, &simple.text())
             }
         };
-        is_match && (self.shape == Shape::Exact || !self.widens(simple))
+        is_match && (self.shape == CommandShape::Exact || !self.widens(simple))
     }
 
     fn starts(&self, simple: &Simple) -> bool {
@@ -152,7 +152,7 @@ impl CommandPattern {
             && self.words.iter().zip(&simple.words).enumerate().all(|(at, (rule, word))| match word.known() {
                 Some(_) if at == 0 => simple.name() == rule,
                 // `npm run test:*` also covers `npm run test:unit`.
-                Some(text) if at == last && self.shape == Shape::Prefix => {
+                Some(text) if at == last && self.shape == CommandShape::Prefix => {
                     text == rule || text.strip_prefix(rule.as_str()).is_some_and(|rest| rest.starts_with(':'))
                 }
                 Some(text) => text == rule,
@@ -163,10 +163,12 @@ impl CommandPattern {
     /// Returns true if the rule's own words only read while the command may write.
     fn widens(&self, simple: &Simple) -> bool {
         let words = match &self.shape {
-            Shape::Wild(pattern) => {
+            CommandShape::Wild(pattern) => {
                 pattern.split('*').next().unwrap_or_default().split_whitespace().collect()
             }
-            Shape::Exact | Shape::Prefix => self.words.iter().map(String::as_str).collect::<Vec<_>>(),
+            CommandShape::Exact | CommandShape::Prefix => {
+                self.words.iter().map(String::as_str).collect::<Vec<_>>()
+            }
         };
         // A name alone stands for all uses of a program that has commands of its own: `git:*`.
         if words.is_empty() || (words.len() == 1 && !is_filter_program(words[0])) {
@@ -214,11 +216,11 @@ impl CommandPattern {
 
     fn is_caught(&self, simple: &Simple) -> bool {
         match &self.shape {
-            Shape::Wild(pattern) => {
+            CommandShape::Wild(pattern) => {
                 let is_match = |text: &str| wildcard(pattern, text);
                 is_match(&simple.text()) || texts_without_options(simple).iter().any(|text| is_match(text))
             }
-            Shape::Exact | Shape::Prefix => {
+            CommandShape::Exact | CommandShape::Prefix => {
                 let (first, rest) = self.words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
                 // A rule for `/usr/bin/touch` is one for `touch`.
                 let first = last_name(first);
@@ -237,10 +239,10 @@ impl CommandPattern {
     /// Returns true if a text in another language contains the words of the rule.
     pub(super) fn is_named_in(&self, text: &str) -> bool {
         let words = match &self.shape {
-            Shape::Wild(pattern) => {
+            CommandShape::Wild(pattern) => {
                 pattern.split(['*', ' ']).filter(|word| !word.is_empty()).collect::<Vec<_>>()
             }
-            Shape::Exact | Shape::Prefix => {
+            CommandShape::Exact | CommandShape::Prefix => {
                 self.words.iter().map(|word| last_name(word)).filter(|word| !word.starts_with('-')).collect()
             }
         };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Permissions;
 use super::judge::rules;
 use super::paths::{PathPattern, Roots};
-use super::rule::Target;
+use super::rule::RuleTarget;
 use crate::builtin::Builtin;
 
 /// Limit of files that patterns are compared with.
@@ -26,7 +26,7 @@ pub(crate) fn denied_files(all: &[Permissions], roots: &Roots) -> DeniedFiles {
     let lists = all.iter().flat_map(|set| rules(&set.deny).into_iter().chain(rules(&set.ask)));
     let patterns: Vec<(Builtin, PathPattern)> = lists
         .filter_map(|rule| match rule.target {
-            Target::Path(tool, pattern) => Some((tool, pattern)),
+            RuleTarget::Path(tool, pattern) => Some((tool, pattern)),
             _ => None,
         })
         .collect();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rawko_core::Value;
 
-use super::{Effect, Party, Permissions, Roots, judge};
+use super::{Party, PermissionEffect, Permissions, Roots, judge};
 
 const EVASIONS: &str = include_str!("../../tests/lines/evasions.txt");
 const HARMLESS: &str = include_str!("../../tests/lines/harmless.txt");
@@ -17,7 +17,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the lines of a list with this effect.
-fn of_effect(text: &'static str, root: &Path, effect: Effect) -> Vec<String> {
+fn of_effect(text: &'static str, root: &Path, effect: PermissionEffect) -> Vec<String> {
     let deny = vec!["Bash(touch:*)".to_owned()];
     let rules =
         [Permissions { party: Party::Project, file: "config.yaml".into(), deny, ..Permissions::default() }];
@@ -44,8 +44,8 @@ fn a_denied_command_does_not_run_by_other_means_and_others_do() {
     fs::copy("/usr/bin/touch", root.join("copy")).unwrap();
     std::os::unix::fs::symlink("/usr/bin/touch", root.join("link")).unwrap();
     std::os::unix::fs::symlink("/usr/bin", root.join("linked")).unwrap();
-    let (tried, ran) = (lines(EVASIONS).count(), of_effect(EVASIONS, &root, Effect::Allow));
-    let denied = of_effect(HARMLESS, &root, Effect::Deny);
+    let (tried, ran) = (lines(EVASIONS).count(), of_effect(EVASIONS, &root, PermissionEffect::Allow));
+    let denied = of_effect(HARMLESS, &root, PermissionEffect::Deny);
     assert!(
         ran.is_empty() && denied.is_empty(),
         "ran:\n{}\n\ndenied:\n{}",

@@ -73,14 +73,14 @@ impl TrackedFiles {
         if self.0.is_empty() {
             return false;
         }
-        let uses: Vec<Use> = commands.iter().filter_map(|simple| use_of(simple)).collect();
+        let uses: Vec<GitUse> = commands.iter().filter_map(|simple| use_of(simple)).collect();
         let denied = self.0.iter().filter(|path| pattern.matches(path, roots));
         denied.into_iter().any(|path| uses.iter().any(|one| one.may_show(path, roots)))
     }
 }
 
 /// One use of git that prints committed files.
-struct Use {
+struct GitUse {
     /// `-C dir`
     directory: PathBuf,
     /// Paths that limit it; empty: everything.
@@ -88,7 +88,7 @@ struct Use {
     is_known: bool,
 }
 
-impl Use {
+impl GitUse {
     fn may_show(&self, denied: &Path, roots: &Roots) -> bool {
         if !self.is_known || self.paths.is_empty() {
             return true;
@@ -101,7 +101,7 @@ impl Use {
     }
 }
 
-fn use_of(simple: &Simple) -> Option<Use> {
+fn use_of(simple: &Simple) -> Option<GitUse> {
     let by_name = simple.by_last_name();
     let name = by_name.words.first()?.known()?.to_owned();
     let mut args = simple.args();
@@ -156,11 +156,11 @@ fn use_of(simple: &Simple) -> Option<Use> {
     {
         let paths = objects.iter().filter_map(|object| Some(object.rsplit_once(':')?.1.to_owned())).collect();
         let is_known = args.iter().all(|word| word.known().is_some());
-        return Some(Use { directory: PathBuf::new(), paths, is_known });
+        return Some(GitUse { directory: PathBuf::new(), paths, is_known });
     }
     let is_known = paths.iter().all(|word| word.known().is_some());
     let paths = paths.into_iter().filter_map(|word| word.known().map(str::to_owned)).collect();
-    Some(Use { directory, paths, is_known })
+    Some(GitUse { directory, paths, is_known })
 }
 
 fn is_path(text: &str) -> bool {

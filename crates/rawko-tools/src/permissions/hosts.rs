@@ -3,8 +3,8 @@
 
 use rawko_process::{HostList, HostRule, HostRules};
 
-use super::rule::{NETWORK, Rule, Target, covers};
-use super::{AskMode, Effect, Judgement, Party, Permissions};
+use super::rule::{NETWORK, PermissionRule, RuleTarget, covers};
+use super::{AskMode, Judgement, Party, PermissionEffect, Permissions};
 use crate::grant::Grant;
 
 /// The name of the set that holds a person's answers of this run.
@@ -13,7 +13,7 @@ const ANSWERED: &str = "an answer of the person in this run";
 impl Permissions {
     /// The hosts that a person approved for the rest of a run.
     pub fn answered_hosts<'h>(hosts: impl IntoIterator<Item = &'h str>) -> Self {
-        let rules = hosts.into_iter().map(network_rule).filter(|rule| Rule::parse(rule).is_ok());
+        let rules = hosts.into_iter().map(network_rule).filter(|rule| PermissionRule::parse(rule).is_ok());
         Self { party: Party::User, file: ANSWERED.to_owned(), allow: rules.collect(), ..Self::default() }
     }
 }
@@ -28,7 +28,7 @@ impl Grant {
     pub fn host_rules(&self) -> HostRules {
         let mut rules = HostRules::default();
         for set in &self.permissions {
-            let all = |texts: &[String], key: &str, of: fn(&Target) -> Vec<String>| -> Vec<HostRule> {
+            let all = |texts: &[String], key: &str, of: fn(&RuleTarget) -> Vec<String>| -> Vec<HostRule> {
                 let parsed = super::judge::rules(texts);
                 let found = parsed.iter().flat_map(|rule| {
                     let source = format!("`{}` in {}", rule.text, set.list(key));
@@ -62,37 +62,37 @@ impl Grant {
 }
 
 /// Denials are read broadly: a domain stands for everything below it.
-fn denied(target: &Target) -> Vec<String> {
+fn denied(target: &RuleTarget) -> Vec<String> {
     match target {
-        Target::Domain(host) => with_subdomains(host),
+        RuleTarget::Domain(host) => with_subdomains(host),
         target => asked(target),
     }
 }
 
-fn asked(target: &Target) -> Vec<String> {
+fn asked(target: &RuleTarget) -> Vec<String> {
     match target {
-        Target::Host(host) => with_subdomains(host),
-        Target::Tool(name) if covers(name, NETWORK) => vec!["*".to_owned()],
-        Target::Tool(_)
-        | Target::Domain(_)
-        | Target::Command(_)
-        | Target::Path(..)
-        | Target::Server(_)
-        | Target::Agent(_) => Vec::new(),
+        RuleTarget::Host(host) => with_subdomains(host),
+        RuleTarget::Tool(name) if covers(name, NETWORK) => vec!["*".to_owned()],
+        RuleTarget::Tool(_)
+        | RuleTarget::Domain(_)
+        | RuleTarget::Command(_)
+        | RuleTarget::Path(..)
+        | RuleTarget::Server(_)
+        | RuleTarget::Agent(_) => Vec::new(),
     }
 }
 
 /// An approval covers what it names. `*` alone is about tools and not about hosts.
-fn approved(target: &Target) -> Vec<String> {
+fn approved(target: &RuleTarget) -> Vec<String> {
     match target {
-        Target::Host(host) => vec![host.clone()],
-        Target::Tool(name) if name == NETWORK => vec!["*".to_owned()],
-        Target::Tool(_)
-        | Target::Domain(_)
-        | Target::Command(_)
-        | Target::Path(..)
-        | Target::Server(_)
-        | Target::Agent(_) => Vec::new(),
+        RuleTarget::Host(host) => vec![host.clone()],
+        RuleTarget::Tool(name) if name == NETWORK => vec!["*".to_owned()],
+        RuleTarget::Tool(_)
+        | RuleTarget::Domain(_)
+        | RuleTarget::Command(_)
+        | RuleTarget::Path(..)
+        | RuleTarget::Server(_)
+        | RuleTarget::Agent(_) => Vec::new(),
     }
 }
 
@@ -104,23 +104,27 @@ fn with_subdomains(host: &str) -> Vec<String> {
 impl Judgement {
     /// Makes a call that is allowed otherwise wait for the approval of a host.
     pub(crate) fn asking_host(self, host: &str, rule: String) -> Self {
-        if self.effect != Effect::Allow {
+        if self.effect != PermissionEffect::Allow {
             return self;
         }
         let always = vec![network_rule(host)];
-        Self { effect: Effect::Ask, rule, always, host: Some(host.to_owned()), ..self }
+        Self { effect: PermissionEffect::Ask, rule, always, host: Some(host.to_owned()), ..self }
     }
 
     /// Denies a call because of its host.
     pub(crate) fn denied_host(self, rule: String) -> Self {
-        if self.effect == Effect::Deny { self } else { Self { effect: Effect::Deny, rule, ..self } }
+        if self.effect == PermissionEffect::Deny {
+            self
+        } else {
+            Self { effect: PermissionEffect::Deny, rule, ..self }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grant::Layer;
+    use crate::grant::GrantLayer;
 
     fn set(party: Party, allow: &[&str], ask: &[&str], deny: &[&str]) -> Permissions {
         let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -155,7 +159,7 @@ mod tests {
     fn denials_and_questions_concern_every_door() {
         let project =
             set(Party::Project, &[], &["Network"], &["WebFetch(domain:evil.com)", "Network(domain:*.b.c)"]);
-        let layer = Layer { network: Some(vec!["docs.rs".to_owned()]), ..Layer::default() };
+        let layer = GrantLayer { network: Some(vec!["docs.rs".to_owned()]), ..GrantLayer::default() };
         let grant = Grant { permissions: vec![project], layers: vec![layer] };
         let rules = grant.host_rules();
         assert_eq!(patterns(&rules.denied), ["evil.com", "*.evil.com", "b.c", "*.b.c"]);

@@ -6,9 +6,9 @@ use rawko_core::Value;
 
 use super::exact::exact_rule;
 use super::paths::{PathSubject, Roots};
-use super::rule::{Rule, Target, covers, is_of_server};
-use super::subject::{About, Subject};
-use super::{AskMode, Effect, Party, Permissions};
+use super::rule::{PermissionRule, RuleTarget, covers, is_of_server};
+use super::subject::{RuleSubject, SubjectKind};
+use super::{AskMode, Party, PermissionEffect, Permissions};
 use crate::builtin::Builtin;
 
 /// Unanswered requests count as denied after this time. Below the time limit of an agent, so that the model can react.
@@ -21,7 +21,7 @@ const READING: [&str; 9] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The decision.
-    pub effect: Effect,
+    pub effect: PermissionEffect,
     /// The deciding rule, for the audit and the model.
     pub rule: String,
     /// The file of the rule.
@@ -38,7 +38,7 @@ pub struct Judgement {
 
 /// The decision of one set.
 struct Opinion {
-    effect: Effect,
+    effect: PermissionEffect,
     rule: String,
     /// True if a rule of the user's own file asks, which only that file can change.
     is_final: bool,
@@ -54,7 +54,7 @@ pub(crate) fn judge(
     if all.iter().all(Permissions::is_empty) {
         let (rule, source) = (String::new(), String::new());
         return Judgement {
-            effect: Effect::Allow,
+            effect: PermissionEffect::Allow,
             rule,
             source,
             always: Vec::new(),
@@ -63,41 +63,47 @@ pub(crate) fn judge(
             host: None,
         };
     }
-    let subject = Subject::new(tool, input, roots.clone());
+    let subject = RuleSubject::new(tool, input, roots.clone());
     let mut opinions: Vec<(&Permissions, Opinion)> =
         all.iter().filter(|set| !set.is_empty()).map(|set| (set, set.opinion(&subject))).collect();
-    let answers: Vec<Rule> = all
+    let answers: Vec<PermissionRule> = all
         .iter()
         .filter(|set| set.party == Party::User)
         .flat_map(|set| rules(&set.allow))
-        .filter(Rule::is_exact)
+        .filter(PermissionRule::is_exact)
         .collect();
     if let Some(rule) = allowed_by(&answers, &subject) {
-        for (_, opinion) in opinions.iter_mut().filter(|(_, it)| it.effect == Effect::Ask && !it.is_final) {
-            *opinion =
-                Opinion { effect: Effect::Allow, rule: format!("{rule} of your settings"), is_final: false };
+        for (_, opinion) in
+            opinions.iter_mut().filter(|(_, it)| it.effect == PermissionEffect::Ask && !it.is_final)
+        {
+            *opinion = Opinion {
+                effect: PermissionEffect::Allow,
+                rule: format!("{rule} of your settings"),
+                is_final: false,
+            };
         }
     }
     if let Some(source) = untrusted {
-        for (set, opinion) in opinions.iter_mut().filter(|(_, it)| it.effect == Effect::Allow) {
+        for (set, opinion) in opinions.iter_mut().filter(|(_, it)| it.effect == PermissionEffect::Allow) {
             if let Some(rule) = set.asks_after_untrusted(&subject) {
                 let list = set.list("ask_after_untrusted");
                 let rule =
                     format!("`{rule}` in {list}: the conversation contains untrusted text from {source}");
-                *opinion = Opinion { effect: Effect::Ask, rule, is_final: true };
+                *opinion = Opinion { effect: PermissionEffect::Ask, rule, is_final: true };
             }
         }
     }
     let expires_ms = all.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
     let mode =
         if all.iter().any(|set| set.mode == Some(AskMode::Deny)) { AskMode::Deny } else { AskMode::Wait };
-    let worst = opinions.iter().map(|(_, opinion)| opinion.effect).max().unwrap_or(Effect::Allow);
+    let worst = opinions.iter().map(|(_, opinion)| opinion.effect).max().unwrap_or(PermissionEffect::Allow);
     let deciding: Vec<_> = opinions.iter().filter(|(_, opinion)| opinion.effect == worst).collect();
     let is_final = deciding.iter().any(|(_, opinion)| opinion.is_final);
     let named = deciding.iter().filter(|(_, opinion)| !opinion.rule.is_empty());
     let rule = named.clone().map(|(_, opinion)| opinion.rule.as_str()).collect::<Vec<_>>().join("; ");
     let source = named.map(|(set, _)| set.file.clone()).next().unwrap_or_default();
-    let always = if worst == Effect::Ask && !is_final { always(&subject, &opinions) } else { Vec::new() };
+    let always =
+        if worst == PermissionEffect::Ask && !is_final { always(&subject, &opinions) } else { Vec::new() };
     Judgement { effect: worst, rule, source, always, expires_ms, mode, host: None }
 }
 
@@ -106,7 +112,7 @@ pub(crate) fn hides(all: &[Permissions], roots: &Roots) -> impl Fn(&Path) -> boo
     let lists = all.iter().flat_map(|set| rules(&set.deny).into_iter().chain(rules(&set.ask)));
     let patterns: Vec<_> = lists
         .filter_map(|rule| match rule.target {
-            Target::Path(Builtin::Read, pattern) => Some(pattern),
+            RuleTarget::Path(Builtin::Read, pattern) => Some(pattern),
             _ => None,
         })
         .collect();
@@ -114,36 +120,36 @@ pub(crate) fn hides(all: &[Permissions], roots: &Roots) -> impl Fn(&Path) -> boo
     move |path| patterns.iter().any(|pattern| pattern.matches(path, &roots))
 }
 
-pub(super) fn rules(texts: &[String]) -> Vec<Rule> {
-    texts.iter().filter_map(|text| Rule::parse(text).ok()).collect()
+pub(super) fn rules(texts: &[String]) -> Vec<PermissionRule> {
+    texts.iter().filter_map(|text| PermissionRule::parse(text).ok()).collect()
 }
 
 impl Permissions {
-    fn opinion(&self, subject: &Subject) -> Opinion {
-        let decided = |effect, rule: &Rule, key: &str| {
-            let is_final = self.party == Party::User && effect == Effect::Ask;
+    fn opinion(&self, subject: &RuleSubject) -> Opinion {
+        let decided = |effect, rule: &PermissionRule, key: &str| {
+            let is_final = self.party == Party::User && effect == PermissionEffect::Ask;
             Opinion { effect, rule: format!("`{}` in {}", rule.text, self.list(key)), is_final }
         };
         let (deny, ask, allow) = (rules(&self.deny), rules(&self.ask), rules(&self.allow));
         if let Some(rule) = deny.iter().find(|rule| catches(rule, subject)) {
-            return decided(Effect::Deny, rule, "deny");
+            return decided(PermissionEffect::Deny, rule, "deny");
         }
-        if let Some(opinion) = self.uncertain(&deny, subject, Effect::Deny) {
+        if let Some(opinion) = self.uncertain(&deny, subject, PermissionEffect::Deny) {
             return opinion;
         }
         if let Some(rule) = ask.iter().find(|rule| catches(rule, subject)) {
-            return decided(Effect::Ask, rule, "ask");
+            return decided(PermissionEffect::Ask, rule, "ask");
         }
-        if let Some(opinion) = self.uncertain(&ask, subject, Effect::Ask) {
+        if let Some(opinion) = self.uncertain(&ask, subject, PermissionEffect::Ask) {
             return opinion;
         }
         if self.is_broken {
             let rule = format!("{} is invalid, so every call needs an approval", self.list("*"));
-            return Opinion { effect: Effect::Ask, rule, is_final: true };
+            return Opinion { effect: PermissionEffect::Ask, rule, is_final: true };
         }
         if let Some(rule) = allowed_by(&allow, subject) {
             return Opinion {
-                effect: Effect::Allow,
+                effect: PermissionEffect::Allow,
                 rule: format!("{rule} of {}", self.file),
                 is_final: false,
             };
@@ -153,7 +159,7 @@ impl Permissions {
     }
 
     /// Decides on a call that no rule matches.
-    fn otherwise(&self, allow: &[Rule], subject: &Subject) -> (Effect, String) {
+    fn otherwise(&self, allow: &[PermissionRule], subject: &RuleSubject) -> (PermissionEffect, String) {
         if let Some(effect) = self.default {
             return (effect, format!("no rule matches, and {} applies", self.list("default")));
         }
@@ -162,23 +168,28 @@ impl Permissions {
         let is_list = listed.peek().is_some();
         let is_named = listed.any(|rule| rule.concerns(&subject.tool));
         if !is_list || (READING.contains(&subject.tool.as_str()) && !is_named) {
-            return (Effect::Allow, String::new());
+            return (PermissionEffect::Allow, String::new());
         }
-        (Effect::Ask, format!("no rule in {} matches", self.list("allow")))
+        (PermissionEffect::Ask, format!("no rule in {} matches", self.list("allow")))
     }
 
     /// Rules about commands apply to what a line runs. Where that is unknown, the strictest of them applies.
-    fn uncertain(&self, rules: &[Rule], subject: &Subject, effect: Effect) -> Option<Opinion> {
-        let About::Command(line) = &subject.about else { return None };
-        let rule = rules.iter().find(|rule| matches!(rule.target, Target::Command(_)))?;
+    fn uncertain(
+        &self,
+        rules: &[PermissionRule],
+        subject: &RuleSubject,
+        effect: PermissionEffect,
+    ) -> Option<Opinion> {
+        let SubjectKind::Command(line) = &subject.about else { return None };
+        let rule = rules.iter().find(|rule| matches!(rule.target, RuleTarget::Command(_)))?;
         let why = line.unchecked()?;
-        let key = if effect == Effect::Deny { "deny" } else { "ask" };
+        let key = if effect == PermissionEffect::Deny { "deny" } else { "ask" };
         let rule = format!("`{}` in {} cannot be checked: {why}", rule.text, self.list(key));
         Some(Opinion { effect, rule, is_final: self.party == Party::User })
     }
 
-    fn asks_after_untrusted(&self, subject: &Subject) -> Option<String> {
-        if let About::Command(line) = &subject.about
+    fn asks_after_untrusted(&self, subject: &RuleSubject) -> Option<String> {
+        if let SubjectKind::Command(line) = &subject.about
             && line.is_read_only
         {
             return None;
@@ -188,55 +199,55 @@ impl Permissions {
 }
 
 /// Returns true if a rule that denies or asks concerns a call, read broadly.
-fn catches(rule: &Rule, subject: &Subject) -> bool {
+fn catches(rule: &PermissionRule, subject: &RuleSubject) -> bool {
     let roots = &subject.roots;
     match (&rule.target, &subject.about) {
-        (Target::Tool(name), About::Command(line)) => {
+        (RuleTarget::Tool(name), SubjectKind::Command(line)) => {
             covers(name, &subject.tool) || (covers(name, "Write") && !line.writes.is_empty())
         }
-        (Target::Tool(name), _) => covers(name, &subject.tool),
-        (Target::Server(server), _) => is_of_server(server, &subject.tool),
-        (Target::Command(pattern), About::Command(line)) => {
+        (RuleTarget::Tool(name), _) => covers(name, &subject.tool),
+        (RuleTarget::Server(server), _) => is_of_server(server, &subject.tool),
+        (RuleTarget::Command(pattern), SubjectKind::Command(line)) => {
             line.all().any(|simple| pattern.catches(simple)) || line.is_in_code(pattern)
         }
-        (Target::Command(_), About::Unreadable) => true,
-        (Target::Path(Builtin::Read, pattern), About::File(file)) => {
+        (RuleTarget::Command(_), SubjectKind::Unreadable) => true,
+        (RuleTarget::Path(Builtin::Read, pattern), SubjectKind::File(file)) => {
             READING.contains(&subject.tool.as_str()) && file.any(pattern, roots)
         }
-        (Target::Path(_, pattern), About::File(file)) => {
+        (RuleTarget::Path(_, pattern), SubjectKind::File(file)) => {
             ["Write", "Edit"].contains(&subject.tool.as_str()) && file.any(pattern, roots)
         }
-        (Target::Path(Builtin::Read, pattern), About::Command(line)) => {
+        (RuleTarget::Path(Builtin::Read, pattern), SubjectKind::Command(line)) => {
             line.named.iter().any(|file| file.any(pattern, roots)) || line.shows_committed(pattern, roots)
         }
-        (Target::Path(_, pattern), About::Command(line)) => {
+        (RuleTarget::Path(_, pattern), SubjectKind::Command(line)) => {
             let is_written = |files: &[PathSubject]| files.iter().any(|file| file.any(pattern, roots));
             is_written(&line.writes) || (!line.is_read_only && is_written(&line.named))
         }
-        (Target::Domain(domain), About::Host(Some(host))) => {
+        (RuleTarget::Domain(domain), SubjectKind::Host(Some(host))) => {
             let domain = domain.trim_start_matches("*.");
             host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
         }
-        (Target::Domain(_), About::Host(None)) => true,
-        (Target::Agent(pattern), About::Agent(agent)) => crate::pattern::wildcard(pattern, agent),
+        (RuleTarget::Domain(_), SubjectKind::Host(None)) => true,
+        (RuleTarget::Agent(pattern), SubjectKind::Agent(agent)) => crate::pattern::wildcard(pattern, agent),
         _ => false,
     }
 }
 
 /// Returns the rules that together allow a call, for the audit; `None` if a part of it is not covered.
-fn allowed_by(rules: &[Rule], subject: &Subject) -> Option<String> {
-    let shown = |rules: Vec<&Rule>| {
+fn allowed_by(rules: &[PermissionRule], subject: &RuleSubject) -> Option<String> {
+    let shown = |rules: Vec<&PermissionRule>| {
         let mut texts: Vec<String> = rules.iter().map(|rule| format!("`{}`", rule.text)).collect();
         texts.dedup();
         Some(format!("{} in `permissions.allow`", texts.join(", ")))
     };
     let whole = rules.iter().find(|rule| match &rule.target {
-        Target::Tool(name) => covers(name, &subject.tool),
-        Target::Server(server) => is_of_server(server, &subject.tool),
+        RuleTarget::Tool(name) => covers(name, &subject.tool),
+        RuleTarget::Server(server) => is_of_server(server, &subject.tool),
         _ => false,
     });
-    if let About::Command(line) = &subject.about {
-        let mut used: Vec<&Rule> = Vec::new();
+    if let SubjectKind::Command(line) = &subject.about {
+        let mut used: Vec<&PermissionRule> = Vec::new();
         if let Some(whole) = whole {
             used.push(whole);
         } else {
@@ -244,8 +255,8 @@ fn allowed_by(rules: &[Rule], subject: &Subject) -> Option<String> {
                 return None;
             }
             for simple in line.to_allow() {
-                let covering = |rule: &&Rule| match &rule.target {
-                    Target::Command(pattern) => pattern.allows(simple),
+                let covering = |rule: &&PermissionRule| match &rule.target {
+                    RuleTarget::Command(pattern) => pattern.allows(simple),
                     _ => false,
                 };
                 used.push(rules.iter().find(covering)?);
@@ -259,18 +270,18 @@ fn allowed_by(rules: &[Rule], subject: &Subject) -> Option<String> {
     if let Some(whole) = whole {
         return shown(vec![whole]);
     }
-    let is_covered = |rule: &&Rule| match (&rule.target, &subject.about) {
-        (Target::Path(Builtin::Read, pattern), About::File(file)) => {
+    let is_covered = |rule: &&PermissionRule| match (&rule.target, &subject.about) {
+        (RuleTarget::Path(Builtin::Read, pattern), SubjectKind::File(file)) => {
             READING.contains(&subject.tool.as_str()) && file.all(pattern, &subject.roots)
         }
-        (Target::Path(Builtin::Edit, pattern), About::File(file)) => {
+        (RuleTarget::Path(Builtin::Edit, pattern), SubjectKind::File(file)) => {
             ["Edit", "Write"].contains(&subject.tool.as_str()) && file.all(pattern, &subject.roots)
         }
-        (Target::Path(_, pattern), About::File(file)) => {
+        (RuleTarget::Path(_, pattern), SubjectKind::File(file)) => {
             subject.tool == "Write" && file.all(pattern, &subject.roots)
         }
-        (Target::Domain(domain), About::Host(Some(host))) => crate::pattern::wildcard(domain, host),
-        (Target::Agent(pattern), About::Agent(agent)) => crate::pattern::wildcard(pattern, agent),
+        (RuleTarget::Domain(domain), SubjectKind::Host(Some(host))) => crate::pattern::wildcard(domain, host),
+        (RuleTarget::Agent(pattern), SubjectKind::Agent(agent)) => crate::pattern::wildcard(pattern, agent),
         _ => false,
     };
     shown(vec![rules.iter().find(is_covered)?])
@@ -278,13 +289,13 @@ fn allowed_by(rules: &[Rule], subject: &Subject) -> Option<String> {
 
 /// Returns a rule under which a line may write all the files that it redirects to.
 fn covering_writes<'r>(
-    rules: &'r [Rule],
+    rules: &'r [PermissionRule],
     line: &super::line::CommandLine,
     roots: &Roots,
-) -> Option<&'r Rule> {
-    let is_covering = |rule: &&Rule| match &rule.target {
-        Target::Tool(name) => covers(name, "Write"),
-        Target::Path(Builtin::Edit | Builtin::Write, pattern) => {
+) -> Option<&'r PermissionRule> {
+    let is_covering = |rule: &&PermissionRule| match &rule.target {
+        RuleTarget::Tool(name) => covers(name, "Write"),
+        RuleTarget::Path(Builtin::Edit | Builtin::Write, pattern) => {
             !line.writes_somewhere_unknown() && line.writes.iter().all(|file| file.all(pattern, roots))
         }
         _ => false,
@@ -293,31 +304,32 @@ fn covering_writes<'r>(
 }
 
 /// Returns the exact rules that allow a call for good, for the user's settings.
-fn always(subject: &Subject, opinions: &[(&Permissions, Opinion)]) -> Vec<String> {
+fn always(subject: &RuleSubject, opinions: &[(&Permissions, Opinion)]) -> Vec<String> {
     let rule = match &subject.about {
-        About::File(file) => {
+        SubjectKind::File(file) => {
             let tool = if subject.tool == "Write" { "Edit" } else { subject.tool.as_str() };
             let tool = if ["Glob", "Grep"].contains(&tool) { "Read" } else { tool };
             Some(format!("{tool}(/{})", file.real.display()))
         }
-        About::Command(line) => {
+        SubjectKind::Command(line) => {
             if line.uncertain().is_some() || !line.writes.is_empty() || line.writes_somewhere_unknown() {
                 return Vec::new();
             }
             // One rule per command that no other rule allows.
-            let granted: Vec<Rule> = opinions.iter().flat_map(|(set, _)| rules(&set.allow)).collect();
+            let granted: Vec<PermissionRule> =
+                opinions.iter().flat_map(|(set, _)| rules(&set.allow)).collect();
             let is_open = |simple: &&crate::shell::Simple| {
                 !granted
                     .iter()
-                    .any(|rule| matches!(&rule.target, Target::Command(pattern) if pattern.is_exact() && pattern.allows(simple)))
+                    .any(|rule| matches!(&rule.target, RuleTarget::Command(pattern) if pattern.is_exact() && pattern.allows(simple)))
             };
             let found: Option<Vec<String>> = line.to_allow().filter(is_open).map(exact_rule).collect();
             return found.unwrap_or_default();
         }
-        About::Host(Some(host)) => Some(format!("WebFetch(domain:{host})")),
-        About::Agent(agent) => Some(format!("Task({agent})")),
-        About::Nothing => Some(subject.tool.clone()),
-        About::Unreadable | About::Host(None) => None,
+        SubjectKind::Host(Some(host)) => Some(format!("WebFetch(domain:{host})")),
+        SubjectKind::Agent(agent) => Some(format!("Task({agent})")),
+        SubjectKind::Nothing => Some(subject.tool.clone()),
+        SubjectKind::Unreadable | SubjectKind::Host(None) => None,
     };
-    rule.filter(|text| Rule::parse(text).is_ok_and(|rule| rule.is_exact())).into_iter().collect()
+    rule.filter(|text| PermissionRule::parse(text).is_ok_and(|rule| rule.is_exact())).into_iter().collect()
 }

@@ -8,12 +8,12 @@ use super::paths::{PathPattern, PathSubject, Roots};
 use super::programs;
 use super::rewritten::rewritten;
 use crate::shell::{
-    Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, only_reads,
+    LineReading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, only_reads,
     read_line, runs_by_option,
 };
 
 pub(super) struct CommandLine {
-    pub(super) reading: Reading,
+    pub(super) reading: LineReading,
     /// Files written by redirections.
     pub(super) writes: Vec<PathSubject>,
     /// Words that may name a file.
@@ -116,7 +116,7 @@ impl CommandLine {
 }
 
 /// Returns every command of a line: those that run others, and those that programs run by their arguments.
-fn every(reading: &Reading) -> impl Iterator<Item = &Simple> {
+fn every(reading: &LineReading) -> impl Iterator<Item = &Simple> {
     reading.commands.iter().chain(&reading.wrappers).chain(&reading.inner)
 }
 
@@ -166,7 +166,7 @@ fn paths_in(word: &str) -> Vec<&str> {
 }
 
 /// Returns the directories that the line may be in: the project, and each that it changes to.
-fn directories(reading: &Reading) -> Vec<PathBuf> {
+fn directories(reading: &LineReading) -> Vec<PathBuf> {
     let mut all = vec![PathBuf::new()];
     let changes = reading.commands.iter().filter(|simple| ["cd", "pushd"].contains(&simple.name()));
     for simple in changes.take(16) {
@@ -247,7 +247,7 @@ const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
 
 /// Returns the commands of the shell scripts that a line runs, and the first script that cannot be read. A rule about a
 /// command also holds for a script that contains it.
-fn scripts(reading: &Reading, roots: &Roots) -> (Vec<Simple>, Option<String>) {
+fn scripts(reading: &LineReading, roots: &Roots) -> (Vec<Simple>, Option<String>) {
     let (mut found, mut unknown) = (Vec::new(), None);
     let directories = directories(reading);
     for simple in every(reading) {

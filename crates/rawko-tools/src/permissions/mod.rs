@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// The decision on a call, from the least to the most restrictive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum PermissionEffect {
     /// The call is made.
     Allow,
     /// The call waits for a person.
@@ -99,7 +99,7 @@ pub struct Permissions {
     pub deny: Vec<String>,
     /// The decision on calls that no rule matches. Unset: `ask` if there are `allow` rules, except for reading tools.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Effect>,
+    pub default: Option<PermissionEffect>,
     /// Calls that need an approval once the conversation contains untrusted text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask_after_untrusted: Vec<String>,
@@ -132,7 +132,8 @@ impl Permissions {
 
     /// Returns the `deny` rule that refuses a whole tool, so that it is left out of the model's tools.
     pub(crate) fn denied_tool(&self, tool: &str) -> Option<&str> {
-        let is_bare = |text: &&String| rule::Rule::parse(text).is_ok_and(|rule| rule.denies_tool(tool));
+        let is_bare =
+            |text: &&String| rule::PermissionRule::parse(text).is_ok_and(|rule| rule.denies_tool(tool));
         self.deny.iter().find(is_bare).map(String::as_str)
     }
 }

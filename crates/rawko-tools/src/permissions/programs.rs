@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::paths::{PathSubject, Roots};
-use crate::shell::{Language, Simple, Word, starts_programs};
+use crate::shell::{ScriptLanguage, Simple, Word, starts_programs};
 
 /// Directories of programs that a copy is compared with.
 const SYSTEM: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
@@ -61,7 +61,7 @@ pub(super) fn code(commands: &[&Simple], directories: &[PathBuf], roots: &Roots)
     for simple in commands {
         let by_name = simple.by_last_name();
         let name = by_name.words.first().map(|word| word.text().to_owned()).unwrap_or_default();
-        let language = Language::of_program(&name);
+        let language = ScriptLanguage::of_program(&name);
         let files = match language {
             Some(_) => simple
                 .args()
@@ -91,7 +91,7 @@ pub(super) fn code(commands: &[&Simple], directories: &[PathBuf], roots: &Roots)
 }
 
 /// Returns the language of a script that names its interpreter.
-fn of_first_line(text: &str) -> Option<Language> {
+fn of_first_line(text: &str) -> Option<ScriptLanguage> {
     let line = text.strip_prefix("#!")?.lines().next()?;
-    line.split_whitespace().rev().find_map(|word| Language::of_program(word.rsplit('/').next()?))
+    line.split_whitespace().rev().find_map(|word| ScriptLanguage::of_program(word.rsplit('/').next()?))
 }

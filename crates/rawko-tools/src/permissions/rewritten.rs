@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::paths::{PathSubject, Roots};
-use crate::shell::{Language, Simple, Word};
+use crate::shell::{ScriptLanguage, Simple, Word};
 
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "source", "."];
 /// Programs that run the commands of a file with a known name, unless `-f` names another.
@@ -74,7 +74,7 @@ fn run_by(simple: &Simple) -> Vec<String> {
         files.retain(|file| !file.is_empty());
         return files;
     }
-    if SHELLS.contains(&name) || Language::of_program(name).is_some() {
+    if SHELLS.contains(&name) || ScriptLanguage::of_program(name).is_some() {
         return first().into_iter().collect();
     }
     if name.contains('/') { vec![name.to_owned()] } else { Vec::new() }

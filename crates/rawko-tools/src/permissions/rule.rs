@@ -26,13 +26,13 @@ pub struct RuleProblem {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct PermissionRule {
     pub(super) text: String,
-    pub(super) target: Target,
+    pub(super) target: RuleTarget,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(super) enum RuleTarget {
     /// A tool by name or by a pattern on names.
     Tool(String),
     Command(CommandPattern),
@@ -48,7 +48,7 @@ pub(super) enum Target {
     Agent(String),
 }
 
-impl Rule {
+impl PermissionRule {
     pub(super) fn parse(text: &str) -> Result<Self, RuleProblem> {
         let trimmed = text.trim();
         let problem = |message: String, help: &str| RuleProblem { message, help: help.to_owned() };
@@ -86,14 +86,14 @@ impl Rule {
     /// Returns true if the rule names one call rather than a family of calls.
     pub(super) fn is_exact(&self) -> bool {
         match &self.target {
-            Target::Tool(name) => {
+            RuleTarget::Tool(name) => {
                 name.strip_prefix(MCP).is_some_and(|rest| rest.contains("__")) && !name.contains('*')
             }
-            Target::Command(pattern) => pattern.is_exact(),
-            Target::Path(_, pattern) => pattern.is_exact(),
-            Target::Domain(host) | Target::Host(host) => !host.contains('*'),
-            Target::Agent(name) => !name.contains('*'),
-            Target::Server(_) => false,
+            RuleTarget::Command(pattern) => pattern.is_exact(),
+            RuleTarget::Path(_, pattern) => pattern.is_exact(),
+            RuleTarget::Domain(host) | RuleTarget::Host(host) => !host.contains('*'),
+            RuleTarget::Agent(name) => !name.contains('*'),
+            RuleTarget::Server(_) => false,
         }
     }
 
@@ -101,25 +101,25 @@ impl Rule {
     /// Read all that read them.
     pub(super) fn denies_tool(&self, tool: &str) -> bool {
         match &self.target {
-            Target::Tool(name) => covers(name, tool),
-            Target::Server(server) => is_of_server(server, tool),
-            Target::Command(_)
-            | Target::Path(..)
-            | Target::Domain(_)
-            | Target::Host(_)
-            | Target::Agent(_) => false,
+            RuleTarget::Tool(name) => covers(name, tool),
+            RuleTarget::Server(server) => is_of_server(server, tool),
+            RuleTarget::Command(_)
+            | RuleTarget::Path(..)
+            | RuleTarget::Domain(_)
+            | RuleTarget::Host(_)
+            | RuleTarget::Agent(_) => false,
         }
     }
 
     /// Returns true if the rule is about this tool, however narrow.
     pub(super) fn concerns(&self, tool: &str) -> bool {
         match &self.target {
-            Target::Tool(_) | Target::Server(_) => self.denies_tool(tool),
-            Target::Command(_) => tool == "Bash",
-            Target::Path(builtin, _) => covers(builtin.name(), tool),
-            Target::Domain(_) => tool == "WebFetch" || tool == WEB_SEARCH,
-            Target::Host(_) => tool == NETWORK,
-            Target::Agent(_) => tool == TASK,
+            RuleTarget::Tool(_) | RuleTarget::Server(_) => self.denies_tool(tool),
+            RuleTarget::Command(_) => tool == "Bash",
+            RuleTarget::Path(builtin, _) => covers(builtin.name(), tool),
+            RuleTarget::Domain(_) => tool == "WebFetch" || tool == WEB_SEARCH,
+            RuleTarget::Host(_) => tool == NETWORK,
+            RuleTarget::Agent(_) => tool == TASK,
         }
     }
 }
@@ -140,53 +140,54 @@ pub(super) fn is_of_server(server: &str, tool: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
 }
 
-fn tool(name: &str) -> Result<Target, RuleProblem> {
+fn tool(name: &str) -> Result<RuleTarget, RuleProblem> {
     if let Some(server) = name.strip_prefix(MCP) {
         if server.is_empty() {
             return Err(unknown(name));
         }
         return Ok(match server.contains("__") || server.contains('*') {
-            true => Target::Tool(name.to_owned()),
-            false => Target::Server(server.to_owned()),
+            true => RuleTarget::Tool(name.to_owned()),
+            false => RuleTarget::Server(server.to_owned()),
         });
     }
     if is_task(name) {
-        return Ok(Target::Tool(TASK.to_owned()));
+        return Ok(RuleTarget::Tool(TASK.to_owned()));
     }
     if let Some(builtin) = builtin(name) {
-        return Ok(Target::Tool(builtin.name().to_owned()));
+        return Ok(RuleTarget::Tool(builtin.name().to_owned()));
     }
     if name == WEB_SEARCH || name == NETWORK {
-        return Ok(Target::Tool(name.to_owned()));
+        return Ok(RuleTarget::Tool(name.to_owned()));
     }
     let known = Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH, NETWORK]);
     if name.contains('*') && (name == "*" || known.into_iter().any(|tool| pattern::names(name, tool))) {
-        return Ok(Target::Tool(name.to_owned()));
+        return Ok(RuleTarget::Tool(name.to_owned()));
     }
     Err(unknown(name))
 }
 
-fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
+fn narrowed(name: &str, inside: &str) -> Result<RuleTarget, RuleProblem> {
     let wrong = |message: String, help: &str| RuleProblem { message, help: help.to_owned() };
     if is_task(name) {
-        return Ok(Target::Agent(inside.to_owned()));
+        return Ok(RuleTarget::Agent(inside.to_owned()));
     }
     if name == NETWORK {
-        return domain(name, inside).map(|host| host.map_or(Target::Tool(name.to_owned()), Target::Host));
+        return domain(name, inside)
+            .map(|host| host.map_or(RuleTarget::Tool(name.to_owned()), RuleTarget::Host));
     }
     match builtin(name) {
         Some(Builtin::Bash) => CommandPattern::parse(inside)
-            .map(Target::Command)
+            .map(RuleTarget::Command)
             .map_err(|why| wrong(format!("`{inside}` is not a command: {why}"), "write `git log:*`")),
         Some(tool @ (Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep)) => {
             let tool = if matches!(tool, Builtin::Glob | Builtin::Grep) { Builtin::Read } else { tool };
             let pattern = PathPattern::parse(inside).map_err(|why| {
                 wrong(format!("`{inside}` is not a path pattern: {why}"), "write `src/**` or `//etc/**`")
             })?;
-            Ok(Target::Path(tool, pattern))
+            Ok(RuleTarget::Path(tool, pattern))
         }
         Some(tool @ Builtin::WebFetch) => domain(tool.name(), inside)
-            .map(|host| host.map_or(Target::Tool(tool.name().to_owned()), Target::Domain)),
+            .map(|host| host.map_or(RuleTarget::Tool(tool.name().to_owned()), RuleTarget::Domain)),
         Some(
             Builtin::PlanWrite
             | Builtin::PlanRead

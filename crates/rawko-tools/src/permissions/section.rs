@@ -1,26 +1,36 @@
 //! The section `permissions` of a settings file, and the key of the same name in an agent's file.
 
-use rawko_chart::{Document, DocumentEntry};
+use rawko_chart::{DocumentEntry, SpannedValue};
 use rawko_settings::SettingsReader;
 
-use super::rule::Rule;
-use super::{AskMode, Effect, Party, Permissions};
+use super::rule::PermissionRule;
+use super::{AskMode, Party, PermissionEffect, Permissions};
 
 const KEYS: [&str; 7] = ["allow", "ask", "deny", "default", "ask_after_untrusted", "ask_expires", "mode"];
 const AGENT_KEYS: [&str; 5] = ["allow", "ask", "deny", "default", "ask_after_untrusted"];
 
 /// Reads a section. An invalid rule is reported, and makes every call of this set ask until it is fixed.
-pub fn read_section(reader: &mut SettingsReader<'_>, at: &Document, party: Party, file: &str) -> Permissions {
+pub fn read_section(
+    reader: &mut SettingsReader<'_>,
+    at: &SpannedValue,
+    party: Party,
+    file: &str,
+) -> Permissions {
     read(reader, at, &KEYS, Permissions { party, file: file.to_owned(), ..Permissions::default() })
 }
 
 /// Reads the rules of an agent's file.
-pub fn read_agent(reader: &mut SettingsReader<'_>, at: &Document, file: &str) -> Permissions {
+pub fn read_agent(reader: &mut SettingsReader<'_>, at: &SpannedValue, file: &str) -> Permissions {
     let own = Permissions { party: Party::Agent, file: file.to_owned(), ..Permissions::default() };
     read(reader, at, &AGENT_KEYS, own)
 }
 
-fn read(reader: &mut SettingsReader<'_>, at: &Document, keys: &[&str], mut own: Permissions) -> Permissions {
+fn read(
+    reader: &mut SettingsReader<'_>,
+    at: &SpannedValue,
+    keys: &[&str],
+    mut own: Permissions,
+) -> Permissions {
     let before = reader.findings.len();
     for entry in reader.record(at, "`permissions`", keys) {
         let what = format!("`{}` of `permissions`", entry.key);
@@ -44,7 +54,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document, keys: &[&str], mut own: 
 fn rules(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, what: &str) -> Vec<String> {
     let mut rules = Vec::new();
     for (text, span) in reader.texts(&entry.value, what) {
-        match Rule::parse(text) {
+        match PermissionRule::parse(text) {
             Ok(_) => rules.push(text.trim().to_owned()),
             Err(problem) => reader.invalid(span, problem.message, problem.help),
         }
@@ -52,11 +62,11 @@ fn rules(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, what: &str) -> 
     rules
 }
 
-fn default(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<Effect> {
+fn default(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<PermissionEffect> {
     match reader.text(at, what)? {
-        "allow" => Some(Effect::Allow),
-        "ask" => Some(Effect::Ask),
-        "deny" => Some(Effect::Deny),
+        "allow" => Some(PermissionEffect::Allow),
+        "ask" => Some(PermissionEffect::Ask),
+        "deny" => Some(PermissionEffect::Deny),
         other => {
             reader.invalid(at.span, format!("{what} cannot be `{other}`"), "write `allow`, `ask` or `deny`");
             None
@@ -64,7 +74,7 @@ fn default(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option
     }
 }
 
-fn mode(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<AskMode> {
+fn mode(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<AskMode> {
     let name = reader.text(at, what)?;
     let mode = AskMode::named(name);
     if mode.is_none() {

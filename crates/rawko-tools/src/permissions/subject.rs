@@ -11,14 +11,14 @@ use super::rule::TASK;
 use crate::input::text;
 
 /// A call, prepared for rules.
-pub(super) struct Subject {
+pub(super) struct RuleSubject {
     /// The tool by its own name.
     pub(super) tool: String,
     pub(super) roots: Roots,
-    pub(super) about: About,
+    pub(super) about: SubjectKind,
 }
 
-pub(super) enum About {
+pub(super) enum SubjectKind {
     File(PathSubject),
     Command(Box<CommandLine>),
     /// The line cannot be parsed. The shell filter refuses it with the reason.
@@ -29,21 +29,21 @@ pub(super) enum About {
     Nothing,
 }
 
-impl Subject {
+impl RuleSubject {
     pub(super) fn new(tool: &str, input: &Value, roots: Roots) -> Self {
         let about = match tool {
             "Read" | "Write" | "Edit" | "Glob" | "Grep" => {
                 let path = ["path", "file_path"].into_iter().map(|key| text(input, key));
                 let path = path.into_iter().find(|path| !path.is_empty()).unwrap_or(".");
-                About::File(PathSubject::new(path, "".as_ref(), &roots))
+                SubjectKind::File(PathSubject::new(path, "".as_ref(), &roots))
             }
             "Bash" => match CommandLine::read(text(input, "command"), &roots) {
-                Some(line) => About::Command(Box::new(line)),
-                None => About::Unreadable,
+                Some(line) => SubjectKind::Command(Box::new(line)),
+                None => SubjectKind::Unreadable,
             },
-            "WebFetch" => About::Host(host(text(input, "url"))),
-            TASK => About::Agent(text(input, "agent").to_owned()),
-            _ => About::Nothing,
+            "WebFetch" => SubjectKind::Host(host(text(input, "url"))),
+            TASK => SubjectKind::Agent(text(input, "agent").to_owned()),
+            _ => SubjectKind::Nothing,
         };
         Self { tool: tool.to_owned(), roots, about }
     }
@@ -62,17 +62,17 @@ pub(crate) fn untrusted_source(
     roots: &Roots,
     extra: &[PathBuf],
 ) -> Option<String> {
-    let subject = Subject::new(tool, input, roots.clone());
+    let subject = RuleSubject::new(tool, input, roots.clone());
     match &subject.about {
-        About::Host(host) => Some(format!("WebFetch {}", host.as_deref().unwrap_or_default())),
-        About::Command(line) => line.outside(roots).or_else(|| line.beside(extra)),
-        About::Nothing if tool.starts_with("mcp__") || tool == "WebSearch" => Some(tool.to_owned()),
-        About::File(file) => {
+        SubjectKind::Host(host) => Some(format!("WebFetch {}", host.as_deref().unwrap_or_default())),
+        SubjectKind::Command(line) => line.outside(roots).or_else(|| line.beside(extra)),
+        SubjectKind::Nothing if tool.starts_with("mcp__") || tool == "WebSearch" => Some(tool.to_owned()),
+        SubjectKind::File(file) => {
             let is_outside = !file.real.starts_with(&roots.project);
             is_outside.then(|| format!("{tool} {}", file.real.display()))
         }
         // A line that cannot be parsed is refused, unless nothing is forbidden.
-        About::Unreadable => extra.first().map(|path| format!("Bash {}", path.display())),
-        About::Nothing | About::Agent(_) => None,
+        SubjectKind::Unreadable => extra.first().map(|path| format!("Bash {}", path.display())),
+        SubjectKind::Nothing | SubjectKind::Agent(_) => None,
     }
 }

@@ -6,45 +6,45 @@ use regex::Regex;
 
 use super::runs::opaque;
 use super::word::Word;
-use super::wrappers::Inner;
+use super::wrappers::WrappedCommand;
 
 /// The program on a command line.
-enum Program<'w> {
+enum AwkProgram<'w> {
     Text(&'w str),
     /// In a file, unknown, or with an option that is not known.
     Unknown(String),
     Nothing,
 }
 
-fn program(args: &[Word]) -> Program<'_> {
+fn program(args: &[Word]) -> AwkProgram<'_> {
     let mut rest = args.iter();
     let mut is_after_options = false;
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            return Program::Unknown("an awk program that is only known then".into());
+            return AwkProgram::Unknown("an awk program that is only known then".into());
         };
         match text {
-            _ if is_after_options => return Program::Text(text),
+            _ if is_after_options => return AwkProgram::Text(text),
             "-F" | "-v" => drop(rest.next()),
             "--" => is_after_options = true,
-            "--version" | "-V" | "--help" => return Program::Nothing,
+            "--version" | "-V" | "--help" => return AwkProgram::Nothing,
             "--re-interval" | "--posix" | "-P" | "--csv" | "-k" | "-b" | "--sandbox" | "-S" => {}
             _ if text.starts_with("-F") || text.starts_with("-v") => {}
             _ if text.starts_with('-') => {
-                return Program::Unknown(format!("`awk {text}` is not known to change nothing"));
+                return AwkProgram::Unknown(format!("`awk {text}` is not known to change nothing"));
             }
-            text => return Program::Text(text),
+            text => return AwkProgram::Text(text),
         }
     }
-    Program::Nothing
+    AwkProgram::Nothing
 }
 
 /// Returns `None` if the program only prints. Commands that it names are judged by themselves ([`runs`]).
 pub(super) fn objection(args: &[Word]) -> Option<String> {
     match program(args) {
-        Program::Nothing => None,
-        Program::Unknown(why) => Some(why),
-        Program::Text(program) => match effects(program) {
+        AwkProgram::Nothing => None,
+        AwkProgram::Unknown(why) => Some(why),
+        AwkProgram::Text(program) => match effects(program) {
             Err(what) => Some(format!("`{what}` in an awk program may write files or run commands")),
             Ok(effects) => effects.writes.map(|what| format!("`{what}` in an awk program writes a file")),
         },
@@ -52,19 +52,19 @@ pub(super) fn objection(args: &[Word]) -> Option<String> {
 }
 
 /// Returns the commands that a program runs.
-pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
+pub(super) fn runs(args: &[Word]) -> Vec<WrappedCommand> {
     match program(args) {
-        Program::Nothing => Vec::new(),
-        Program::Unknown(why) => vec![opaque("awk", &format!("is not read: {why}"))],
-        Program::Text(program) => match effects(program) {
+        AwkProgram::Nothing => Vec::new(),
+        AwkProgram::Unknown(why) => vec![opaque("awk", &format!("is not read: {why}"))],
+        AwkProgram::Text(program) => match effects(program) {
             Err(what) => vec![opaque("awk", &format!("may run a command by `{what}`"))],
-            Ok(effects) => effects.runs.into_iter().map(Inner::Line).collect(),
+            Ok(effects) => effects.runs.into_iter().map(WrappedCommand::Line).collect(),
         },
     }
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Effects {
+struct AwkEffects {
     runs: Vec<String>,
     writes: Option<&'static str>,
 }
@@ -80,11 +80,11 @@ static OUTPUT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#">>?\s*"(\d+)"\s*(?P<end>[;}\n]|$)"#).ok());
 
 /// Reads a program; an error is a part with an effect that is not known.
-fn effects(program: &str) -> Result<Effects, &'static str> {
+fn effects(program: &str) -> Result<AwkEffects, &'static str> {
     if program.contains("/inet") {
         return Err("/inet");
     }
-    let mut found = Effects::default();
+    let mut found = AwkEffects::default();
     let (mut code, strings) = code(program).ok_or("?")?;
     let literal = |one: &regex::Captures<'_>| {
         let number = (1..one.len()).find_map(|group| one.get(group))?.as_str().parse::<usize>().ok()?;

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::word::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
+pub(crate) enum ScriptLanguage {
     Python,
     JavaScript,
     Perl,
@@ -19,7 +19,7 @@ pub(crate) enum Language {
 
 /// Where an interpreter finds its program.
 #[derive(Debug)]
-pub(super) enum Source<'w> {
+pub(super) enum ScriptSource<'w> {
     /// Texts on the command line; `None` for one that is not known.
     Texts(Vec<Option<String>>),
     Input,
@@ -28,16 +28,16 @@ pub(super) enum Source<'w> {
     Nothing,
 }
 
-impl Language {
+impl ScriptLanguage {
     pub(crate) fn of_program(name: &str) -> Option<Self> {
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         Some(match stem {
-            "python" | "pypy" | "ipython" => Language::Python,
-            "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
-            "perl" => Language::Perl,
-            "ruby" => Language::Ruby,
-            "php" => Language::Php,
-            "lua" | "luajit" => Language::Lua,
+            "python" | "pypy" | "ipython" => ScriptLanguage::Python,
+            "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => ScriptLanguage::JavaScript,
+            "perl" => ScriptLanguage::Perl,
+            "ruby" => ScriptLanguage::Ruby,
+            "php" => ScriptLanguage::Php,
+            "lua" | "luajit" => ScriptLanguage::Lua,
             _ => return None,
         })
     }
@@ -45,29 +45,29 @@ impl Language {
     /// Letters of short options with code, and long options with it.
     fn options(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Language::Python => ("c", &[]),
-            Language::JavaScript => ("ep", &["--eval", "--print"]),
-            Language::Perl => ("eE", &[]),
-            Language::Ruby | Language::Lua => ("e", &[]),
-            Language::Php => ("rRBE", &["--run", "--process-code", "--process-begin", "--process-end"]),
+            ScriptLanguage::Python => ("c", &[]),
+            ScriptLanguage::JavaScript => ("ep", &["--eval", "--print"]),
+            ScriptLanguage::Perl => ("eE", &[]),
+            ScriptLanguage::Ruby | ScriptLanguage::Lua => ("e", &[]),
+            ScriptLanguage::Php => ("rRBE", &["--run", "--process-code", "--process-begin", "--process-end"]),
         }
     }
 
     /// Letters of short options that take the rest of the word, or the next one.
     fn with_value(self) -> &'static str {
         match self {
-            Language::Python => "mWXQ",
-            Language::JavaScript => "rC",
-            Language::Perl => "",
-            Language::Ruby => "rICEKTWx",
-            Language::Php => "dczSt",
-            Language::Lua => "l",
+            ScriptLanguage::Python => "mWXQ",
+            ScriptLanguage::JavaScript => "rC",
+            ScriptLanguage::Perl => "",
+            ScriptLanguage::Ruby => "rICEKTWx",
+            ScriptLanguage::Php => "dczSt",
+            ScriptLanguage::Lua => "l",
         }
     }
 }
 
 /// Finds the program of an interpreter in its arguments.
-pub(super) fn source(language: Language, args: &[Word]) -> Source<'_> {
+pub(super) fn source(language: ScriptLanguage, args: &[Word]) -> ScriptSource<'_> {
     let (letters, longs) = language.options();
     let mut texts: Vec<Option<String>> = Vec::new();
     let mut rest = args.iter().peekable();
@@ -79,11 +79,14 @@ pub(super) fn source(language: Language, args: &[Word]) -> Source<'_> {
             rest.next().and_then(|word| word.known().map(str::to_owned))
         };
         if text == "-" {
-            return if texts.is_empty() { Source::Input } else { Source::Texts(texts) };
+            return if texts.is_empty() { ScriptSource::Input } else { ScriptSource::Texts(texts) };
         }
-        if language == Language::JavaScript && ["eval", "repl", "exec"].contains(&text) && texts.is_empty() {
+        if language == ScriptLanguage::JavaScript
+            && ["eval", "repl", "exec"].contains(&text)
+            && texts.is_empty()
+        {
             let all: Vec<Option<String>> = rest.map(|word| word.known().map(str::to_owned)).collect();
-            return if all.is_empty() { Source::Input } else { Source::Texts(all) };
+            return if all.is_empty() { ScriptSource::Input } else { ScriptSource::Texts(all) };
         }
         if let Some(name) = text.strip_prefix("--").map(|long| long.split('=').next().unwrap_or_default()) {
             if longs.iter().any(|long| &long[2..] == name) {
@@ -100,32 +103,38 @@ pub(super) fn source(language: Language, args: &[Word]) -> Source<'_> {
         }
         let Some(bundle) = text.strip_prefix('-') else {
             if texts.is_empty() {
-                return Source::File(word);
+                return ScriptSource::File(word);
             }
             texts.extend(texts_of_modules);
-            return Source::Texts(texts);
+            return ScriptSource::Texts(texts);
         };
         // The rest of such a word is a value: a module, a directory, the ending of backups.
         let bundle = match language {
-            Language::Perl if bundle.starts_with(['m', 'M']) => {
+            ScriptLanguage::Perl if bundle.starts_with(['m', 'M']) => {
                 texts_of_modules.push(Some(bundle[1..].to_owned()));
                 continue;
             }
-            Language::Perl if bundle.starts_with(['I', 'd', 'D', 'V', 'x', 'C', 'F']) => continue,
-            Language::Perl | Language::Ruby => bundle.split(['i', 'F']).next().unwrap_or_default(),
-            Language::Python | Language::JavaScript | Language::Php | Language::Lua => bundle,
+            ScriptLanguage::Perl if bundle.starts_with(['I', 'd', 'D', 'V', 'x', 'C', 'F']) => continue,
+            ScriptLanguage::Perl | ScriptLanguage::Ruby => {
+                bundle.split(['i', 'F']).next().unwrap_or_default()
+            }
+            ScriptLanguage::Python
+            | ScriptLanguage::JavaScript
+            | ScriptLanguage::Php
+            | ScriptLanguage::Lua => bundle,
         };
         if word.known().is_none() && !bundle.contains(|letter| letters.contains(letter)) {
             texts.push(None);
             continue;
         }
-        is_query |= ["V", "v", "h", "l"].contains(&bundle) && language != Language::Lua;
+        is_query |= ["V", "v", "h", "l"].contains(&bundle) && language != ScriptLanguage::Lua;
         let ends = |letter: char| letters.contains(letter) || language.with_value().contains(letter);
         if let Some(at) = bundle.find(ends) {
             let letter = bundle[at..].chars().next().unwrap_or_default();
             let attached = &bundle[at + letter.len_utf8()..];
             // `-pe` of node, and `-i.bak` of perl before `-e`.
-            let attached = if language == Language::JavaScript && attached == "e" { "" } else { attached };
+            let attached =
+                if language == ScriptLanguage::JavaScript && attached == "e" { "" } else { attached };
             let value = match (attached.is_empty(), word.known()) {
                 (true, _) => next(&mut rest),
                 (false, Some(_)) => Some(attached.to_owned()),
@@ -133,17 +142,17 @@ pub(super) fn source(language: Language, args: &[Word]) -> Source<'_> {
             };
             if letters.contains(letter) {
                 texts.push(value);
-                if language == Language::Python {
-                    return Source::Texts(texts);
+                if language == ScriptLanguage::Python {
+                    return ScriptSource::Texts(texts);
                 }
-            } else if language == Language::Python && letter == 'm' {
+            } else if language == ScriptLanguage::Python && letter == 'm' {
                 return match value.as_deref() {
                     Some("timeit") => {
-                        Source::Texts(rest.map(|word| word.known().map(str::to_owned)).collect())
+                        ScriptSource::Texts(rest.map(|word| word.known().map(str::to_owned)).collect())
                     }
-                    Some("code" | "pdb" | "runpy" | "idlelib") => Source::Input,
-                    Some(_) => Source::Nothing,
-                    None => Source::Texts(vec![None]),
+                    Some("code" | "pdb" | "runpy" | "idlelib") => ScriptSource::Input,
+                    Some(_) => ScriptSource::Nothing,
+                    None => ScriptSource::Texts(vec![None]),
                 };
             }
         }
@@ -151,10 +160,10 @@ pub(super) fn source(language: Language, args: &[Word]) -> Source<'_> {
     match (texts.is_empty(), is_query) {
         (false, _) => {
             texts.extend(texts_of_modules);
-            Source::Texts(texts)
+            ScriptSource::Texts(texts)
         }
-        (true, true) => Source::Nothing,
-        (true, false) => Source::Input,
+        (true, true) => ScriptSource::Nothing,
+        (true, false) => ScriptSource::Input,
     }
 }
 
@@ -164,44 +173,44 @@ macro_rules! words {
     };
 }
 
-type Words = LazyLock<Option<Regex>>;
+type ScriptWords = LazyLock<Option<Regex>>;
 
-static PYTHON: Words = words!(
+static PYTHON: ScriptWords = words!(
     r"(?x)\b(system|popen\w*|subprocess|exec[lv]?p?e?|execfile|posix[_]spawnp?|spawn\w*|fork\w*|eval|importlib|getattr
     |attrgetter|methodcaller|getmembers|globals|locals|vars|builtins|ctypes|cffi|pty|runpy|pickle|marshal|multiprocessing
     |pdb|timeit|startfile)\b
     |(^|[^.\w])compile\s*\(|sys\s*\.\s*modules
     |__(import|builtins|dict|class|subclasses|globals|getattribute|loader|self|mro|bases|code)\w*"
 );
-static JAVASCRIPT: Words = words!(
+static JAVASCRIPT: ScriptWords = words!(
     r"(?x)child_process|\b(eval|Function|globalThis|constructor|Reflect|dlopen|createRequire|mainModule|worker_threads
     |getBuiltinModule|spawn\w*|execSync|execFile\w*|fork|vm|Bun|Deno|inspector|binding|_linkedBinding|prototype)\b|\bimport\s*\(|\bglobal\s*\[|\bthis\s*\["
 );
-static PERL: Words = words!(
+static PERL: ScriptWords = words!(
     r"(?x)`|\b(system|exec|qx|open|eval|require|fork|syscall|CORE|IPC|POSIX|Inline|GLOB|can|readpipe|glob)\b
     |\bdo\s*[^\s\{]|&\s*[\{\$]|->\s*[\$&]|/[gimsxr]*ee|\*\{"
 );
-static RUBY: Words = words!(
+static RUBY: ScriptWords = words!(
     r"(?x)`|%x|\b(system|exec|spawn|p?open\w*|fork|\w*eval|\w*send|Open3|Kernel|method|const_get|syscall|load|autoload|Fiddle|PTY|ObjectSpace|IO|Process|define_method|instance_exec)\b"
 );
-static PHP: Words = words!(
+static PHP: ScriptWords = words!(
     r"(?x)`|\b(exec|shell_exec|system|passthru|popen|proc_open|pcntl_\w+|eval|assert|create_function|call_user_func\w*|array_map|usort|include\w*|require\w*|FFI|dl|mail|Reflection\w*)\b|\$\w+\s*\(|\)\s*\("
 );
-static LUA: Words =
+static LUA: ScriptWords =
     words!(r"\b(os|io|load|loadstring|loadfile|dofile|require|package|debug|_G|_ENV|getfenv)\b");
-static REQUIRE: Words = words!(r#"\brequire\s*\(\s*(?:"[\w@./: -]*"|'[\w@./: -]*')\s*\)"#);
-static RUBY_REQUIRE: Words = words!(r#"\brequire(?:_relative)?\s*\(?\s*(?:"[\w./-]*"|'[\w./-]*')"#);
+static REQUIRE: ScriptWords = words!(r#"\brequire\s*\(\s*(?:"[\w@./: -]*"|'[\w@./: -]*')\s*\)"#);
+static RUBY_REQUIRE: ScriptWords = words!(r#"\brequire(?:_relative)?\s*\(?\s*(?:"[\w./-]*"|'[\w./-]*')"#);
 
 /// Returns a word of the text that can start a program.
-pub(crate) fn starts_programs(language: Language, text: &str) -> Option<String> {
+pub(crate) fn starts_programs(language: ScriptLanguage, text: &str) -> Option<String> {
     // Letters that Python and others take for plain ones.
     let is_disguised = |letter: &char| matches!(*letter, '\u{ff00}'..='\u{ffef}' | '\u{1d400}'..='\u{1d7ff}' | '\u{2100}'..='\u{214f}' | '\u{2460}'..='\u{24ff}' | '\u{aa}' | '\u{ba}' | '\u{17f}');
     if let Some(letter) = text.chars().find(is_disguised) {
         return Some(letter.to_string());
     }
     let (words, text) = match language {
-        Language::Python => (&PYTHON, text.to_owned()),
-        Language::JavaScript => {
+        ScriptLanguage::Python => (&PYTHON, text.to_owned()),
+        ScriptLanguage::JavaScript => {
             let others = REQUIRE.as_ref().map_or_else(
                 || text.to_owned(),
                 |plain| {
@@ -221,8 +230,8 @@ pub(crate) fn starts_programs(language: Language, text: &str) -> Option<String> 
             }
             (&JAVASCRIPT, others)
         }
-        Language::Perl => (&PERL, text.to_owned()),
-        Language::Ruby => {
+        ScriptLanguage::Perl => (&PERL, text.to_owned()),
+        ScriptLanguage::Ruby => {
             let plain = RUBY_REQUIRE.as_ref();
             let others =
                 plain.map_or_else(|| text.to_owned(), |plain| plain.replace_all(text, "0").into_owned());
@@ -235,8 +244,8 @@ pub(crate) fn starts_programs(language: Language, text: &str) -> Option<String> 
             }
             (&RUBY, others)
         }
-        Language::Php => (&PHP, text.to_owned()),
-        Language::Lua => (&LUA, text.to_owned()),
+        ScriptLanguage::Php => (&PHP, text.to_owned()),
+        ScriptLanguage::Lua => (&LUA, text.to_owned()),
     };
     match words.as_ref() {
         Some(words) => words.find(&text).map(|found| found.as_str().to_owned()),

@@ -6,14 +6,15 @@ use brush_parser::word::{
     self, Parameter, ParameterExpr, ParameterTransformOp, WordPiece, WordPieceWithSource,
 };
 
-use super::walk::{ReadError, Walk, options};
+use super::walk::{LineWalk, ShellReadError, options};
 use super::word::Word;
 
-type Walked = Result<(), ReadError>;
+type Walked = Result<(), ShellReadError>;
 
-impl Walk {
-    pub(super) fn word(&mut self, text: &str) -> Result<Word, ReadError> {
-        let pieces = word::parse(text, &options()).map_err(|error| ReadError::Syntax(error.to_string()))?;
+impl LineWalk {
+    pub(super) fn word(&mut self, text: &str) -> Result<Word, ShellReadError> {
+        let pieces =
+            word::parse(text, &options()).map_err(|error| ShellReadError::Syntax(error.to_string()))?;
         self.pieces(&pieces)?;
         let word = Word::of_pieces(text, &pieces);
         if word.known().is_none() {
@@ -91,7 +92,7 @@ impl Walk {
         for text in texts(parameter) {
             self.word(text)?;
             let quoted = word::parse_heredoc(text, &options())
-                .map_err(|error| ReadError::Syntax(error.to_string()))?;
+                .map_err(|error| ShellReadError::Syntax(error.to_string()))?;
             self.pieces(&quoted)?;
         }
         if let ParameterExpr::Substring { offset, length, .. } = parameter {
@@ -140,7 +141,7 @@ impl Walk {
             IoRedirect::File(_, kind, target) => self.file(kind, target),
             IoRedirect::HereDocument(_, document) if document.requires_expansion => {
                 let pieces = word::parse_heredoc(&document.doc.value, &options());
-                self.pieces(&pieces.map_err(|error| ReadError::Syntax(error.to_string()))?)
+                self.pieces(&pieces.map_err(|error| ShellReadError::Syntax(error.to_string()))?)
             }
             IoRedirect::HereDocument(_, _) => Ok(()),
             IoRedirect::HereString(_, text) => self.word(&text.value).map(drop),
@@ -200,9 +201,9 @@ fn is_descriptor(target: &Word) -> bool {
 }
 
 /// Rejects plain text that bash would still expand: the parser and bash disagree about such a line.
-fn plain(text: &str) -> Result<(), ReadError> {
+fn plain(text: &str) -> Result<(), ShellReadError> {
     let hidden = ["$(", "${", "$[", "`"].into_iter().find(|sign| text.contains(sign));
-    hidden.map_or(Ok(()), |sign| Err(ReadError::Syntax(format!("`{sign}` without its end"))))
+    hidden.map_or(Ok(()), |sign| Err(ShellReadError::Syntax(format!("`{sign}` without its end"))))
 }
 
 fn texts(parameter: &ParameterExpr) -> Vec<&str> {

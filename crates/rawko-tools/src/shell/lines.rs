@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::check;
-use crate::confine::Project;
-use crate::grant::{Grant, Layer};
+use crate::confine::ProjectRoot;
+use crate::grant::{Grant, GrantLayer};
 
 const ORDINARY: &str = include_str!("../../tests/lines/ordinary.txt");
 const WRITING: &str = include_str!("../../tests/lines/writing.txt");
@@ -24,12 +24,12 @@ fn lines(text: &'static str) -> impl Iterator<Item = (String, Option<&'static st
 
 fn reading() -> Grant {
     let allowed = Some(["Read", "Grep", "Glob", "Bash"].map(str::to_owned).to_vec());
-    Grant::new([Layer { source: "the phase `research`".into(), allowed, ..Layer::default() }])
+    Grant::new([GrantLayer { source: "the phase `research`".into(), allowed, ..GrantLayer::default() }])
 }
 
 #[test]
 fn ordinary_lines_run_under_a_read_only_grant() {
-    let (grant, project) = (reading(), Project::new(Path::new("/usr")));
+    let (grant, project) = (reading(), ProjectRoot::new(Path::new("/usr")));
     let all: Vec<_> = lines(ORDINARY).collect();
     let refused: Vec<String> = all
         .iter()
@@ -47,7 +47,7 @@ fn ordinary_lines_run_under_a_read_only_grant() {
 
 #[test]
 fn writing_lines_are_held() {
-    let (grant, project) = (reading(), Project::new(Path::new("/usr")));
+    let (grant, project) = (reading(), ProjectRoot::new(Path::new("/usr")));
     let all: Vec<_> = lines(WRITING).collect();
     let escaped: Vec<String> = all
         .iter()
@@ -69,8 +69,8 @@ fn writing_lines_are_held() {
 #[test]
 fn a_blocked_command_is_blocked_by_any_means() {
     let blocked = vec!["Bash(rm -rf:*)".to_owned()];
-    let grant = Grant::new([Layer { source: "the agent".into(), blocked, ..Layer::default() }]);
-    let project = Project::new(Path::new("/usr"));
+    let grant = Grant::new([GrantLayer { source: "the agent".into(), blocked, ..GrantLayer::default() }]);
+    let project = ProjectRoot::new(Path::new("/usr"));
     for (line, expected) in [
         ("rm x", "ok"),
         ("rm x -fr", "command_blocked"),

@@ -26,8 +26,8 @@ mod word;
 mod wrappers;
 mod writers;
 
-pub(crate) use code::{Language, starts_programs};
-pub(crate) use reading::{Reading, Simple};
+pub(crate) use code::{ScriptLanguage, starts_programs};
+pub(crate) use reading::{LineReading, Simple};
 pub(crate) use targets::is_device;
 pub(crate) use variables::is_dangerous as is_dangerous_variable;
 pub(crate) use verdict::{Permit, check, is_free, is_read_only as is_read_only_line, read_line};

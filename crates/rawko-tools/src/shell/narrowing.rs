@@ -5,8 +5,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::check;
-use crate::confine::Project;
-use crate::grant::{BashFilter, Grant, Layer};
+use crate::confine::ProjectRoot;
+use crate::grant::{BashFilter, Grant, GrantLayer};
 
 fn some_of(of: &'static [&'static str], most: usize) -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop::sample::select(of).prop_map(str::to_owned), 0..=most)
@@ -28,12 +28,12 @@ const NAMES: &[&str] = &[
 const COMMANDS: &[&str] = &["git", "git log", "ls", "touch", "cargo *", "*"];
 const PATTERNS: &[&str] = &["rm", "git push", "^ls", "x$", "("];
 
-fn some_layer() -> impl Strategy<Value = Layer> {
+fn some_layer() -> impl Strategy<Value = GrantLayer> {
     let filter = (prop::option::of(some_of(COMMANDS, 3)), some_of(PATTERNS, 1));
     let filter = filter
         .prop_map(|(allowed_commands, blocked_patterns)| BashFilter { allowed_commands, blocked_patterns });
     let parts = (prop::option::of(some_of(NAMES, 4)), some_of(NAMES, 1), prop::option::of(filter));
-    parts.prop_map(|(allowed, blocked, bash)| Layer {
+    parts.prop_map(|(allowed, blocked, bash)| GrantLayer {
         source: "a layer".into(),
         allowed,
         blocked,
@@ -57,7 +57,7 @@ const LINES: [&str; 10] = [
 ];
 
 fn allows(grant: &Grant, line: &str) -> bool {
-    check(line, grant, &Project::new(Path::new("/"))).is_ok()
+    check(line, grant, &ProjectRoot::new(Path::new("/"))).is_ok()
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use super::word::Word;
 
 /// The words after the options, and the options with their values. `Err` names a word that may or may not be an option.
-pub(super) struct Options<'w> {
+pub(super) struct CommandOptions<'w> {
     pub(super) named: Vec<(String, Option<&'w Word>)>,
     pub(super) rest: &'w [Word],
 }
@@ -11,12 +11,16 @@ pub(super) struct Options<'w> {
 /// Parses options up to the first other word. `with_value` must list all options that take the next word (`-n`,
 /// `--max`): the value of a missing one would be taken for the command. Short options may be bundled (`-rn 3`) or have
 /// the value attached (`-n3`); long ones may be abbreviated or have it after `=`.
-pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<Options<'w>, &'w Word> {
+pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<CommandOptions<'w>, &'w Word> {
     let mut named = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let Some(text) = word.known() else {
-            return if word.may_be_option() { Err(word) } else { Ok(Options { named, rest: &words[at..] }) };
+            return if word.may_be_option() {
+                Err(word)
+            } else {
+                Ok(CommandOptions { named, rest: &words[at..] })
+            };
         };
         if text == "--" {
             at += 1;
@@ -30,7 +34,7 @@ pub(super) fn leading<'w>(words: &'w [Word], with_value: &[&str]) -> Result<Opti
         at += usize::from(value.is_some());
         named.push((text.to_owned(), value));
     }
-    Ok(Options { named, rest: words.get(at..).unwrap_or_default() })
+    Ok(CommandOptions { named, rest: words.get(at..).unwrap_or_default() })
 }
 
 fn takes_next(text: &str, with_value: &[&str]) -> bool {

@@ -16,7 +16,7 @@ use super::print_words::{arithmetic, calculated, heredoc, regex, single_quoted, 
 use super::reading::{DEPTH_MAX, Simple};
 use super::walk::options;
 use super::word::Word;
-use super::wrappers::{self, Inner};
+use super::wrappers::{self, WrappedCommand};
 
 /// The construct that has no canonical form.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -270,9 +270,9 @@ fn executed(simple: &SimpleCommand, depth: usize) -> Result<Vec<(String, String)
     while let Some((command, nested)) = open.pop() {
         for inner in wrappers::inner(&Simple { words: command }) {
             match inner {
-                Inner::Command(words) if nested < DEPTH_MAX => open.push((words, nested + 1)),
-                Inner::Command(_) => return unprintable("commands run each other too deeply"),
-                Inner::Line(line) => {
+                WrappedCommand::Command(words) if nested < DEPTH_MAX => open.push((words, nested + 1)),
+                WrappedCommand::Command(_) => return unprintable("commands run each other too deeply"),
+                WrappedCommand::Line(line) => {
                     let is_whole = nested == 0 && words.first().is_some_and(|name| name.is("eval"));
                     if !is_whole && !words.iter().any(|word| word.is(&line)) {
                         return unprintable("the text of `eval` has several parts: quote it as one");
@@ -280,7 +280,7 @@ fn executed(simple: &SimpleCommand, depth: usize) -> Result<Vec<(String, String)
                     let printed = text(&line, depth + 1)?;
                     found.push((line, printed));
                 }
-                Inner::Assigned(_) | Inner::Written(_) | Inner::Unknowable(_) => {}
+                WrappedCommand::Assigned(_) | WrappedCommand::Written(_) | WrappedCommand::Unknowable(_) => {}
             }
         }
     }

@@ -12,7 +12,7 @@ use super::walk::options;
 
 /// Where a piece stands, which decides how it is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QuotePlace {
     Bare,
     /// Between double quotes.
     Quoted,
@@ -25,7 +25,7 @@ pub(super) fn word(value: &str, depth: usize) -> Printed {
     if pieces.is_empty() {
         return Ok("''".to_owned());
     }
-    pieces_in(&pieces, Place::Bare, depth)
+    pieces_in(&pieces, QuotePlace::Bare, depth)
 }
 
 fn parsed(value: &str) -> Result<Vec<WordPieceWithSource>, Unprintable> {
@@ -35,7 +35,7 @@ fn parsed(value: &str) -> Result<Vec<WordPieceWithSource>, Unprintable> {
 /// Prints the text of a here-document with expansions, as one double-quoted word.
 pub(super) fn heredoc(value: &str, depth: usize) -> Printed {
     let pieces = word::parse_heredoc(value, &options()).map_err(|error| Unprintable(error.to_string()))?;
-    Ok(format!("\"{}\"", pieces_in(&pieces, Place::Quoted, depth)?))
+    Ok(format!("\"{}\"", pieces_in(&pieces, QuotePlace::Quoted, depth)?))
 }
 
 /// Prints the right side of `=~`. Quoting would make it plain text, so only an expression that needs none is accepted.
@@ -63,7 +63,7 @@ pub(super) fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn pieces_in(pieces: &[WordPieceWithSource], place: Place, depth: usize) -> Printed {
+fn pieces_in(pieces: &[WordPieceWithSource], place: QuotePlace, depth: usize) -> Printed {
     let mut out = String::new();
     for (at, piece) in pieces.iter().enumerate() {
         let printed = piece_in(&piece.piece, place, (at == 0 && out.is_empty(), depth))?;
@@ -72,29 +72,32 @@ fn pieces_in(pieces: &[WordPieceWithSource], place: Place, depth: usize) -> Prin
     Ok(out)
 }
 
-fn piece_in(piece: &WordPiece, place: Place, (is_first, depth): (bool, usize)) -> Printed {
+fn piece_in(piece: &WordPiece, place: QuotePlace, (is_first, depth): (bool, usize)) -> Printed {
     Ok(match (piece, place) {
-        (WordPiece::Text(text), Place::Bare) => bare(text)?,
-        (WordPiece::Text(text), Place::Quoted) => quoted(text),
-        (WordPiece::Text(text), Place::Inside(_)) => inside(text)?,
-        (WordPiece::SingleQuotedText(text), Place::Bare | Place::Inside(false)) => single_quoted(text),
-        (WordPiece::AnsiCQuotedText(text), Place::Bare | Place::Inside(false)) => match ansi_c::decoded(text)
-        {
-            Some(text) => single_quoted(&text),
-            None => return unprintable(format!("`$'{text}'` has an unusual escape")),
-        },
+        (WordPiece::Text(text), QuotePlace::Bare) => bare(text)?,
+        (WordPiece::Text(text), QuotePlace::Quoted) => quoted(text),
+        (WordPiece::Text(text), QuotePlace::Inside(_)) => inside(text)?,
+        (WordPiece::SingleQuotedText(text), QuotePlace::Bare | QuotePlace::Inside(false)) => {
+            single_quoted(text)
+        }
+        (WordPiece::AnsiCQuotedText(text), QuotePlace::Bare | QuotePlace::Inside(false)) => {
+            match ansi_c::decoded(text) {
+                Some(text) => single_quoted(&text),
+                None => return unprintable(format!("`$'{text}'` has an unusual escape")),
+            }
+        }
         (
             WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner),
-            Place::Bare | Place::Inside(false),
-        ) => format!("\"{}\"", pieces_in(inner, Place::Quoted, depth)?),
+            QuotePlace::Bare | QuotePlace::Inside(false),
+        ) => format!("\"{}\"", pieces_in(inner, QuotePlace::Quoted, depth)?),
         (
             WordPiece::SingleQuotedText(_)
             | WordPiece::AnsiCQuotedText(_)
             | WordPiece::DoubleQuotedSequence(_)
             | WordPiece::GettextDoubleQuotedSequence(_),
-            Place::Quoted | Place::Inside(true),
+            QuotePlace::Quoted | QuotePlace::Inside(true),
         ) => return unprintable("there are quotes within quotes: use a variable"),
-        (WordPiece::TildeExpansion(tilde), Place::Bare) if is_first => match tilde {
+        (WordPiece::TildeExpansion(tilde), QuotePlace::Bare) if is_first => match tilde {
             TildeExpr::Home => "~".to_owned(),
             TildeExpr::UserHome(user)
                 if user.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) =>
@@ -107,7 +110,7 @@ fn piece_in(piece: &WordPiece, place: Place, (is_first, depth): (bool, usize)) -
         },
         (WordPiece::TildeExpansion(_), _) => return unprintable("`~` within a word"),
         (WordPiece::ParameterExpansion(parameter), _) => {
-            parameter_in(parameter, matches!(place, Place::Quoted | Place::Inside(true)), depth)?
+            parameter_in(parameter, matches!(place, QuotePlace::Quoted | QuotePlace::Inside(true)), depth)?
         }
         (WordPiece::CommandSubstitution(line), _) => format!("$( {} )", text(line, depth + 1)?),
         (WordPiece::BackquotedCommandSubstitution(line), _) if !line.contains('\\') => {
@@ -116,14 +119,14 @@ fn piece_in(piece: &WordPiece, place: Place, (is_first, depth): (bool, usize)) -
         (WordPiece::BackquotedCommandSubstitution(_), _) => {
             return unprintable("there is a backslash between backquotes: write `$(…)`");
         }
-        (WordPiece::EscapeSequence(text), Place::Bare) => match text.strip_prefix('\\') {
+        (WordPiece::EscapeSequence(text), QuotePlace::Bare) => match text.strip_prefix('\\') {
             Some("\n") => String::new(),
             Some("'") => "\\'".to_owned(),
             Some(rest) => single_quoted(rest),
             None => return unprintable("an unusual escape"),
         },
-        (WordPiece::EscapeSequence(text), Place::Quoted) => text.clone(),
-        (WordPiece::EscapeSequence(text), Place::Inside(_)) => match text.as_str() {
+        (WordPiece::EscapeSequence(text), QuotePlace::Quoted) => text.clone(),
+        (WordPiece::EscapeSequence(text), QuotePlace::Inside(_)) => match text.as_str() {
             "\\/" | "\\." | "\\*" | "\\?" | "\\[" | "\\]" | "\\-" | "\\ " | "\\:" => text.clone(),
             _ => return unprintable(format!("`{text}` within `${{…}}`")),
         },
@@ -231,7 +234,7 @@ fn name(parameter: &Parameter) -> Printed {
 fn parameter_in(expression: &ParameterExpr, is_quoted: bool, depth: usize) -> Printed {
     let operand = |text: &Option<String>| -> Printed {
         let Some(text) = text else { return Ok(String::new()) };
-        pieces_in(&parsed(text)?, Place::Inside(is_quoted), depth + 1)
+        pieces_in(&parsed(text)?, QuotePlace::Inside(is_quoted), depth + 1)
     };
     let colon = |test: &ParameterTestType| match test {
         ParameterTestType::UnsetOrNull => ":",

@@ -8,7 +8,7 @@ use super::word::Word;
 pub(super) const DEPTH_MAX: usize = 10;
 
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct LineReading {
     pub(crate) commands: Vec<Simple>,
     /// Commands that only run others: they need not be allowed, but may be blocked.
     pub(crate) wrappers: Vec<Simple>,
@@ -38,10 +38,10 @@ pub(crate) struct Reading {
     pub(crate) unknowable: Vec<String>,
 }
 
-impl Reading {
+impl LineReading {
     /// Returns true if two readings contain the same commands, files and variables, as far as they are known.
-    pub(super) fn is_same(&self, other: &Reading) -> bool {
-        let commands = |reading: &Reading| -> Vec<Vec<Option<String>>> {
+    pub(super) fn is_same(&self, other: &LineReading) -> bool {
+        let commands = |reading: &LineReading| -> Vec<Vec<Option<String>>> {
             // The arguments of `eval` are printed as one.
             let wrappers = reading.wrappers.iter().filter(|simple| simple.name() != "eval");
             let all = reading.commands.iter().chain(wrappers);

@@ -4,8 +4,8 @@ use regex::Regex;
 
 use super::reading::{Simple, bare_name};
 use super::word::Word;
-use crate::grant::Layer;
-use crate::pattern::{Entry, wildcard};
+use crate::grant::GrantLayer;
+use crate::pattern::{ToolPattern, wildcard};
 use crate::permissions::{CommandPattern, texts_without_options};
 
 /// One entry of a command list.
@@ -55,7 +55,7 @@ fn is_word(rule: &str, word: &Word, is_name: bool) -> bool {
 }
 
 pub(super) struct LayerRules<'l> {
-    pub(super) layer: &'l Layer,
+    pub(super) layer: &'l GrantLayer,
     /// A command needs a matching entry in each list.
     lists: Vec<Vec<CommandRule>>,
     blocked: Vec<CommandRule>,
@@ -65,7 +65,7 @@ pub(super) struct LayerRules<'l> {
 }
 
 impl<'l> LayerRules<'l> {
-    pub(super) fn of(layer: &'l Layer) -> Self {
+    pub(super) fn of(layer: &'l GrantLayer) -> Self {
         let filter = layer.bash.as_ref();
         let named = filter.and_then(|filter| filter.allowed_commands.as_ref());
         let named = named.map(|entries| entries.iter().map(|entry| CommandRule::open(entry)).collect());
@@ -192,11 +192,11 @@ fn could_follow<'r>(rules: impl Iterator<Item = &'r str>, words: impl Iterator<I
 }
 
 /// Returns the `Bash(…)` entries of an allowed list, unless it also contains plain `Bash`.
-fn in_parentheses(layer: &Layer) -> Option<Vec<CommandRule>> {
+fn in_parentheses(layer: &GrantLayer) -> Option<Vec<CommandRule>> {
     let allowed = layer.allowed.as_ref()?;
-    let is_whole = |entry: &String| match Entry::of(entry) {
-        Entry::Tool(name) => crate::pattern::names(name, "Bash"),
-        Entry::Command(_) | Entry::Narrowed { .. } => false,
+    let is_whole = |entry: &String| match ToolPattern::of(entry) {
+        ToolPattern::Tool(name) => crate::pattern::names(name, "Bash"),
+        ToolPattern::Command(_) | ToolPattern::Narrowed { .. } => false,
     };
     let rules: Vec<CommandRule> =
         allowed.iter().filter_map(|entry| command(entry)).map(CommandRule::in_parentheses).collect();
@@ -204,8 +204,8 @@ fn in_parentheses(layer: &Layer) -> Option<Vec<CommandRule>> {
 }
 
 fn command(entry: &str) -> Option<&str> {
-    match Entry::of(entry) {
-        Entry::Command(command) => Some(command),
-        Entry::Tool(_) | Entry::Narrowed { .. } => None,
+    match ToolPattern::of(entry) {
+        ToolPattern::Command(command) => Some(command),
+        ToolPattern::Tool(_) | ToolPattern::Narrowed { .. } => None,
     }
 }

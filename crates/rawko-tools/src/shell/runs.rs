@@ -2,11 +2,11 @@
 //! with `system`, interpreters. The text is read where it is one of a shell; where it is not, the command is opaque: rules
 //! that deny, ask or block apply to it, because nothing shows what it runs.
 
-use super::code::{self, Language};
+use super::code::{self, ScriptLanguage};
 use super::options::may_mean;
 use super::reading::Simple;
 use super::word::Word;
-use super::wrappers::Inner;
+use super::wrappers::WrappedCommand;
 use super::{awk, runs_git, sed};
 
 /// A short letter, or none, and the long name.
@@ -89,7 +89,7 @@ const LANGUAGES_UNREAD: &[&str] = &[
 ];
 
 /// Returns what a command runs by its arguments or by its input. `fed` is a text on the line that is its input.
-pub(super) fn runs(simple: &Simple, fed: Option<&str>) -> Vec<Inner> {
+pub(super) fn runs(simple: &Simple, fed: Option<&str>) -> Vec<WrappedCommand> {
     let simple = simple.by_last_name();
     let Some(name) = simple.words.first().and_then(Word::known) else { return Vec::new() };
     let args = simple.args();
@@ -117,13 +117,15 @@ pub(super) fn runs(simple: &Simple, fed: Option<&str>) -> Vec<Inner> {
         "socat" => found.extend(socat(args)),
         "cmake" => {
             let at = args.iter().position(|word| word.is("-E"));
-            found.extend(at.map(|at| Inner::Command(args[at + 1..].to_vec())).filter(|_| args.len() > 1));
+            found.extend(
+                at.map(|at| WrappedCommand::Command(args[at + 1..].to_vec())).filter(|_| args.len() > 1),
+            );
         }
         "sqlite3" | "sqlite" | "duckdb" => found.extend(sqlite(name, args, fed)),
         _ if OPAQUE.contains(&name) => found.push(opaque(name, "runs commands of its input or its files")),
         _ if LANGUAGES_UNREAD.contains(&name) => found.extend(unread(name, args)),
         _ => {
-            if let Some(language) = Language::of_program(name) {
+            if let Some(language) = ScriptLanguage::of_program(name) {
                 found.extend(interpreter(name, language, args, fed));
             }
         }
@@ -139,24 +141,24 @@ pub(super) fn by_option(simple: &Simple) -> bool {
     let name = simple.words.first().and_then(Word::known).unwrap_or_default();
     OTHERS.contains(&name)
         || OPTIONS.iter().any(|(program, _)| *program == name)
-        || Language::of_program(name).is_some()
+        || ScriptLanguage::of_program(name).is_some()
 }
 
-pub(super) fn opaque(name: &str, why: &str) -> Inner {
-    Inner::Unknowable(format!("`{name}` {why}"))
+pub(super) fn opaque(name: &str, why: &str) -> WrappedCommand {
+    WrappedCommand::Unknowable(format!("`{name}` {why}"))
 }
 
 /// Returns a text that a shell runs, or the reason why it is not known.
-pub(super) fn line_of(name: &str, value: Option<&Word>) -> Option<Inner> {
+pub(super) fn line_of(name: &str, value: Option<&Word>) -> Option<WrappedCommand> {
     let value = value?;
     Some(match value.known() {
-        Some(text) => Inner::Line(text.to_owned()),
+        Some(text) => WrappedCommand::Line(text.to_owned()),
         None => opaque(name, &format!("runs `{}`, whatever that is then", value.shown)),
     })
 }
 
 /// Returns the values of options, as text that is run.
-fn values(name: &str, args: &[Word], options: RunOptions) -> Vec<Inner> {
+fn values(name: &str, args: &[Word], options: RunOptions) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     for (at, word) in args.iter().enumerate() {
         let text = word.prefix.as_str();
@@ -168,7 +170,7 @@ fn values(name: &str, args: &[Word], options: RunOptions) -> Vec<Inner> {
             };
             if is_long {
                 found.extend(match (word.known(), text.split_once('=')) {
-                    (Some(_), Some((_, value))) => Some(Inner::Line(action(value))),
+                    (Some(_), Some((_, value))) => Some(WrappedCommand::Line(action(value))),
                     (Some(_), None) => line_of(name, next()),
                     (None, _) => Some(opaque(name, &format!("runs `{}`", word.shown))),
                 });
@@ -180,7 +182,7 @@ fn values(name: &str, args: &[Word], options: RunOptions) -> Vec<Inner> {
             {
                 found.extend(match (word.known(), attached.is_empty()) {
                     (Some(_), true) => line_of(name, next()),
-                    (Some(_), false) => Some(Inner::Line(attached.to_owned())),
+                    (Some(_), false) => Some(WrappedCommand::Line(attached.to_owned())),
                     (None, _) => Some(opaque(name, &format!("runs `{}`", word.shown))),
                 });
             }
@@ -199,7 +201,7 @@ fn action(value: &str) -> String {
 }
 
 /// `-o ProxyCommand=…`, `-F file`.
-fn ssh(name: &str, args: &[Word]) -> Vec<Inner> {
+fn ssh(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     for (at, word) in args.iter().enumerate() {
         let option = match word.prefix.as_str() {
@@ -220,7 +222,7 @@ fn ssh(name: &str, args: &[Word]) -> Vec<Inner> {
         let (key, value) = text.split_once(['=', ' ']).unwrap_or((text, ""));
         let key = key.trim().to_ascii_lowercase();
         if key.ends_with("command") && key != "remotecommand" || key == "ssh_command" {
-            found.push(Inner::Line(value.trim().to_owned()));
+            found.push(WrappedCommand::Line(value.trim().to_owned()));
         } else if ["remotecommand", "include", "match", "pkcs11provider", "securitykeyprovider"]
             .contains(&key.as_str())
         {
@@ -230,7 +232,7 @@ fn ssh(name: &str, args: &[Word]) -> Vec<Inner> {
     found
 }
 
-fn socat(args: &[Word]) -> Vec<Inner> {
+fn socat(args: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     for word in args {
         let upper = word.prefix.to_ascii_uppercase();
@@ -238,7 +240,9 @@ fn socat(args: &[Word]) -> Vec<Inner> {
             ["EXEC:", "SYSTEM:", "SHELL:"].iter().find_map(|kind| Some(upper.find(kind)? + kind.len()))
         {
             found.push(match word.known() {
-                Some(text) => Inner::Line(text[at..].split(',').next().unwrap_or_default().to_owned()),
+                Some(text) => {
+                    WrappedCommand::Line(text[at..].split(',').next().unwrap_or_default().to_owned())
+                }
                 None => opaque("socat", &format!("runs `{}`", word.shown)),
             });
         }
@@ -247,7 +251,7 @@ fn socat(args: &[Word]) -> Vec<Inner> {
 }
 
 /// A makefile from the line itself, and variables that `make` expands.
-fn make(args: &[Word]) -> Vec<Inner> {
+fn make(args: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     for (at, word) in args.iter().enumerate() {
         let text = word.prefix.as_str();
@@ -288,7 +292,7 @@ fn make(args: &[Word]) -> Vec<Inner> {
                         || value.contains(' ')
                         || std::path::Path::new(value).is_file() =>
                 {
-                    found.push(Inner::Line(value.to_owned()));
+                    found.push(WrappedCommand::Line(value.to_owned()));
                 }
                 (_, _) => {}
             }
@@ -297,7 +301,7 @@ fn make(args: &[Word]) -> Vec<Inner> {
     found
 }
 
-fn cargo(args: &[Word]) -> Vec<Inner> {
+fn cargo(args: &[Word]) -> Vec<WrappedCommand> {
     let is_config = |(at, word): &(usize, &Word)| {
         may_mean(&word.prefix, "--config") || (*at > 0 && may_mean(&args[*at - 1].prefix, "--config"))
     };
@@ -314,7 +318,7 @@ fn cargo(args: &[Word]) -> Vec<Inner> {
 }
 
 /// Dot commands of the shell of a database can run programs.
-fn sqlite(name: &str, args: &[Word], fed: Option<&str>) -> Vec<Inner> {
+fn sqlite(name: &str, args: &[Word], fed: Option<&str>) -> Vec<WrappedCommand> {
     let is_bad = |text: &str| {
         let lower = text.to_ascii_lowercase();
         lower.lines().flat_map(|line| line.split(';')).any(|part| part.trim_start().starts_with('.'))
@@ -337,7 +341,7 @@ fn sqlite(name: &str, args: &[Word], fed: Option<&str>) -> Vec<Inner> {
 }
 
 /// A language without a reader: a file alone is a program of the project; text on the line is not known.
-fn unread(name: &str, args: &[Word]) -> Vec<Inner> {
+fn unread(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     let is_plain_file = matches!(args.first(), Some(first) if first.known().is_some_and(|text| !text.starts_with('-')
         && !text.starts_with("/dev/") && !text.contains(char::is_whitespace)));
     let is_query =
@@ -346,14 +350,19 @@ fn unread(name: &str, args: &[Word]) -> Vec<Inner> {
 }
 
 /// Text of an interpreter: after `-c` or `-e`, or its input.
-fn interpreter(name: &str, language: Language, args: &[Word], fed: Option<&str>) -> Vec<Inner> {
+fn interpreter(
+    name: &str,
+    language: ScriptLanguage,
+    args: &[Word],
+    fed: Option<&str>,
+) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     let check = |text: &str| {
         let starts = code::starts_programs(language, text)?;
         Some(opaque(name, &format!("runs a text that may start programs (`{starts}`)")))
     };
     match code::source(language, args) {
-        code::Source::Texts(texts) => {
+        code::ScriptSource::Texts(texts) => {
             for text in texts {
                 found.extend(match text {
                     Some(text) => check(&text),
@@ -361,22 +370,24 @@ fn interpreter(name: &str, language: Language, args: &[Word], fed: Option<&str>)
                 });
             }
         }
-        code::Source::Input => found.extend(match fed {
+        code::ScriptSource::Input => found.extend(match fed {
             Some(text) => check(text),
             None => Some(opaque(name, "runs what it is fed")),
         }),
-        code::Source::File(word) if word.known().is_none() && word.may_be_option() => {
+        code::ScriptSource::File(word) if word.known().is_none() && word.may_be_option() => {
             found.push(opaque(name, &format!("is given `{}`", word.shown)));
         }
-        code::Source::File(word) if word.prefix.starts_with("/dev/") || word.prefix.starts_with("/proc/") => {
+        code::ScriptSource::File(word)
+            if word.prefix.starts_with("/dev/") || word.prefix.starts_with("/proc/") =>
+        {
             found.push(opaque(name, "runs what it is fed"));
         }
-        code::Source::File(_) | code::Source::Nothing => {}
+        code::ScriptSource::File(_) | code::ScriptSource::Nothing => {}
     }
     // Perl opens `command |` as a file, also that of an argument.
-    if language == Language::Perl {
+    if language == ScriptLanguage::Perl {
         let piped = args.iter().filter_map(Word::known).filter_map(|text| text.trim_end().strip_suffix('|'));
-        found.extend(piped.map(|text| Inner::Line(text.to_owned())));
+        found.extend(piped.map(|text| WrappedCommand::Line(text.to_owned())));
     }
     found
 }

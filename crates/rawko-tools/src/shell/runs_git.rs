@@ -4,7 +4,7 @@ use super::git;
 use super::options::{has_letter, leading, may_mean};
 use super::runs::{line_of, opaque};
 use super::word::Word;
-use super::wrappers::Inner;
+use super::wrappers::WrappedCommand;
 
 /// Options whose value is run, with the commands that have them; none stands for every command.
 const OPTIONS: &[(&str, Option<char>, &[&str])] = &[
@@ -72,7 +72,7 @@ const SECTIONS: &[&str] = &[
     "web",
 ];
 
-pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
+pub(super) fn runs(args: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     let options = match leading(args, &git::VALUE_OPTIONS) {
         Ok(options) => options,
@@ -103,7 +103,7 @@ pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
     found.extend(rest.iter().filter_map(address));
     match command {
         "bisect" if rest.first().is_some_and(|word| word.is("run")) => {
-            found.push(Inner::Command(rest[1..].to_vec()));
+            found.push(WrappedCommand::Command(rest[1..].to_vec()));
         }
         "submodule" => {
             let at = rest.iter().position(|word| word.is("foreach"));
@@ -112,7 +112,7 @@ pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
             found.extend(match words.as_slice() {
                 [] => None,
                 [line] => line_of("git", Some(line)),
-                words => Some(Inner::Command(words.iter().map(|word| (*word).clone()).collect())),
+                words => Some(WrappedCommand::Command(words.iter().map(|word| (*word).clone()).collect())),
             });
         }
         "config" => found.extend(configured(rest)),
@@ -134,7 +134,7 @@ pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
     found
 }
 
-fn option_values(command: &str, rest: &[Word]) -> Vec<Inner> {
+fn option_values(command: &str, rest: &[Word]) -> Vec<WrappedCommand> {
     let mut found = Vec::new();
     let applies = |commands: &[&str]| commands.is_empty() || commands.contains(&command);
     for (at, word) in rest.iter().enumerate().take_while(|(_, word)| !word.is("--")) {
@@ -150,7 +150,7 @@ fn option_values(command: &str, rest: &[Word]) -> Vec<Inner> {
             };
             found.extend(match (word.known(), attached) {
                 (None, _) => Some(opaque("git", &format!("runs `{}`", word.shown))),
-                (Some(_), Some(value)) => Some(Inner::Line(value.to_owned())),
+                (Some(_), Some(value)) => Some(WrappedCommand::Line(value.to_owned())),
                 // Without a value the pager of the configuration.
                 (Some(_), None) if is_pager => None,
                 (Some(_), None) => line_of("git", rest.get(at + 1)),
@@ -161,16 +161,16 @@ fn option_values(command: &str, rest: &[Word]) -> Vec<Inner> {
 }
 
 /// `ext::command` is an address that runs a command.
-fn address(word: &Word) -> Option<Inner> {
+fn address(word: &Word) -> Option<WrappedCommand> {
     let at = word.prefix.find("ext::")?;
     match word.known() {
-        Some(text) => Some(Inner::Line(text[at + 5..].to_owned())),
+        Some(text) => Some(WrappedCommand::Line(text[at + 5..].to_owned())),
         None => Some(opaque("git", &format!("runs `{}`", word.shown))),
     }
 }
 
 /// `git config NAME VALUE`, `git config set NAME VALUE`.
-fn configured(rest: &[Word]) -> Vec<Inner> {
+fn configured(rest: &[Word]) -> Vec<WrappedCommand> {
     let words: Vec<&Word> = rest.iter().filter(|word| !word.prefix.starts_with('-')).collect();
     let words = match words.split_first() {
         Some((verb, rest)) if verb.is("set") => rest,
@@ -192,13 +192,13 @@ fn is_risky(name: &str) -> bool {
     SECTIONS.contains(&section.as_str()) && !rawko_process::is_harmless_git_key(name)
 }
 
-fn key_of_variable(pair: &str) -> Option<Inner> {
+fn key_of_variable(pair: &str) -> Option<WrappedCommand> {
     let name = pair.split('=').next().unwrap_or_default();
     is_risky(name).then(|| opaque("git", &format!("takes `{name}` from a variable")))
 }
 
 /// `NAME=VALUE` of `-c`, with the words of the command.
-fn key(word: &Word, command: &[Word]) -> Vec<Inner> {
+fn key(word: &Word, command: &[Word]) -> Vec<WrappedCommand> {
     let Some(text) = word.known() else {
         let name = word.prefix.split('=').next().unwrap_or_default();
         let is_known = word.prefix.contains('=') && !is_risky(name);
@@ -217,17 +217,17 @@ fn key(word: &Word, command: &[Word]) -> Vec<Inner> {
     let last = lower.rsplit('.').next().unwrap_or_default();
     match (section, last) {
         ("alias", _) => match value.strip_prefix('!') {
-            Some(line) => vec![Inner::Line(line.to_owned())],
+            Some(line) => vec![WrappedCommand::Line(line.to_owned())],
             None => {
                 let words = std::iter::once("git").chain(value.split_whitespace()).map(Word::of_text);
                 let rest = command.get(1..).unwrap_or_default().iter().cloned();
-                vec![Inner::Command(words.chain(rest).collect())]
+                vec![WrappedCommand::Command(words.chain(rest).collect())]
             }
         },
         ("include" | "includeif" | "protocol" | "url" | "init", _) | (_, "hookspath") => {
             vec![opaque("git", &format!("is configured by `{name}`"))]
         }
         (_, "url" | "pushurl") => address(word).into_iter().collect(),
-        _ => vec![Inner::Line(value.trim_start_matches('!').to_owned())],
+        _ => vec![WrappedCommand::Line(value.trim_start_matches('!').to_owned())],
     }
 }

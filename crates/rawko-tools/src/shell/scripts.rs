@@ -1,27 +1,27 @@
 //! Text that is executed: `sh -c`, `eval`, `trap`, and the builtins that redefine names.
 
 use super::word::Word;
-use super::wrappers::Inner;
+use super::wrappers::WrappedCommand;
 
 pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"];
 
 /// A shell runs the text after `-c`, a file, or its standard input.
-pub(super) fn shell(name: &str, args: &[Word]) -> Vec<Inner> {
+pub(super) fn shell(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     let mut rest = args.iter();
     let mut has_text = false;
     for word in rest.by_ref() {
         let Some(option) = word.known() else {
-            return vec![Inner::Unknowable(format!("`{name}` is given `{}`", word.shown))];
+            return vec![WrappedCommand::Unknowable(format!("`{name}` is given `{}`", word.shown))];
         };
         let is_long = option.starts_with("--");
         if is_long && ["--rcfile", "--init-file"].contains(&option) {
-            return vec![Inner::Unknowable(format!("`{name} {option}` runs a file first"))];
+            return vec![WrappedCommand::Unknowable(format!("`{name} {option}` runs a file first"))];
         }
         match option.strip_prefix(['-', '+']) {
             Some("") | None => return from(name, has_text, Some(word)),
             Some(_) if is_long => {}
             Some(letters) if letters.contains(['s', 'i', 'o', 'O']) => {
-                return vec![Inner::Unknowable(format!("`{name} {option}` cannot be followed"))];
+                return vec![WrappedCommand::Unknowable(format!("`{name} {option}` cannot be followed"))];
             }
             Some(letters) => has_text |= letters.contains('c'),
         }
@@ -29,14 +29,17 @@ pub(super) fn shell(name: &str, args: &[Word]) -> Vec<Inner> {
     from(name, has_text, None)
 }
 
-fn from(name: &str, has_text: bool, word: Option<&Word>) -> Vec<Inner> {
+fn from(name: &str, has_text: bool, word: Option<&Word>) -> Vec<WrappedCommand> {
     match (has_text, word, word.and_then(Word::known)) {
-        (true, _, Some(text)) => vec![Inner::Line(text.to_owned())],
+        (true, _, Some(text)) => vec![WrappedCommand::Line(text.to_owned())],
         (true, Some(word), None) => {
-            vec![Inner::Unknowable(format!("`{name} -c` runs `{}`, whatever that is then", word.shown))]
+            vec![WrappedCommand::Unknowable(format!(
+                "`{name} -c` runs `{}`, whatever that is then",
+                word.shown
+            ))]
         }
         (false, Some(_), Some(file)) if is_file(file) => Vec::new(),
-        (_, _, _) => vec![Inner::Unknowable(format!("`{name}` runs whatever it is fed"))],
+        (_, _, _) => vec![WrappedCommand::Unknowable(format!("`{name}` runs whatever it is fed"))],
     }
 }
 
@@ -45,20 +48,22 @@ fn is_file(file: &str) -> bool {
 }
 
 /// Builtins of bash that run text, set variables or redefine names.
-pub(super) fn builtin(name: &str, args: &[Word]) -> Vec<Inner> {
+pub(super) fn builtin(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     match name {
         "eval" => eval(args),
         "trap" => trap(args),
         "source" | "." => match args.first().map(|file| (file, file.known())) {
             Some((_, Some(file))) if is_file(file) => Vec::new(),
-            Some((file, _)) => vec![Inner::Unknowable(format!("`{name}` runs what `{}` holds", file.shown))],
+            Some((file, _)) => {
+                vec![WrappedCommand::Unknowable(format!("`{name}` runs what `{}` holds", file.shown))]
+            }
             None => Vec::new(),
         },
         "alias" | "enable" | "hash" | "bind" | "complete" | "compgen" | "fc" | "shopt" => {
-            let changes = Inner::Unknowable(format!("`{name}` changes what later commands mean"));
+            let changes = WrappedCommand::Unknowable(format!("`{name}` changes what later commands mean"));
             if only_asks(name, args) { Vec::new() } else { vec![changes] }
         }
-        "let" => vec![Inner::Unknowable("`let` calculates from variables".into())],
+        "let" => vec![WrappedCommand::Unknowable("`let` calculates from variables".into())],
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "unset" | "mapfile"
         | "readarray" | "getopts" => set_by(name, args),
         "printf" | "wait" | "test" | "[" => set_by_option(name, args),
@@ -107,54 +112,56 @@ fn only_asks(name: &str, args: &[Word]) -> bool {
     }
 }
 
-fn eval(args: &[Word]) -> Vec<Inner> {
+fn eval(args: &[Word]) -> Vec<WrappedCommand> {
     let known: Option<Vec<&str>> = args.iter().map(Word::known).collect();
     match known {
-        Some(words) => vec![Inner::Line(words.join(" "))],
-        None => vec![Inner::Unknowable("`eval` runs text that is only known then".into())],
+        Some(words) => vec![WrappedCommand::Line(words.join(" "))],
+        None => vec![WrappedCommand::Unknowable("`eval` runs text that is only known then".into())],
     }
 }
 
-fn trap(args: &[Word]) -> Vec<Inner> {
+fn trap(args: &[Word]) -> Vec<WrappedCommand> {
     let mut words = args.iter().filter(|word| !word.is("--"));
     match words.next().map(|word| (word, word.known())) {
         None | Some((_, Some("" | "-" | "-l" | "-p"))) => Vec::new(),
-        Some((_, Some(text))) => vec![Inner::Line(text.to_owned())],
-        Some((word, None)) => vec![Inner::Unknowable(format!("`trap` runs `{}`", word.shown))],
+        Some((_, Some(text))) => vec![WrappedCommand::Line(text.to_owned())],
+        Some((word, None)) => vec![WrappedCommand::Unknowable(format!("`trap` runs `{}`", word.shown))],
     }
 }
 
 /// Returns the variables a builtin sets. A subscript in a name is evaluated, which can run any command.
-fn set_by(name: &str, args: &[Word]) -> Vec<Inner> {
+fn set_by(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     let mut inner = Vec::new();
     for word in args.iter().filter(|word| !word.prefix.starts_with('-')) {
         let text = word.prefix.split('=').next().unwrap_or_default();
         let is_sure = word.known().is_some() || word.prefix.contains('=');
         inner.push(if is_sure && !text.contains(['[', '$', '`', '(']) {
-            Inner::Assigned(text.to_owned())
+            WrappedCommand::Assigned(text.to_owned())
         } else {
-            Inner::Unknowable(format!("`{name}` takes `{}` for the name of a variable", word.shown))
+            WrappedCommand::Unknowable(format!("`{name}` takes `{}` for the name of a variable", word.shown))
         });
     }
     let has = |letters: [char; 2]| {
         args.iter().any(|word| word.text().starts_with('-') && word.text().contains(letters))
     };
     if ["mapfile", "readarray"].contains(&name) && has(['C', 'c']) {
-        inner.push(Inner::Unknowable(format!("`{name} -C` calls a command")));
+        inner.push(WrappedCommand::Unknowable(format!("`{name} -C` calls a command")));
     }
     // A quoted list assigned to an array is parsed and expanded a second time.
     let declares = ["declare", "typeset", "local", "export", "readonly"].contains(&name);
     if declares && args.iter().any(|word| word.known().is_some_and(|text| text.contains(['$', '`', '(']))) {
-        inner.push(Inner::Unknowable(format!("`{name}` may expand what is assigned once more")));
+        inner.push(WrappedCommand::Unknowable(format!("`{name}` may expand what is assigned once more")));
     }
     if declares && has(['i', 'n']) {
-        inner.push(Inner::Unknowable(format!("`{name}` with `-i` or `-n` evaluates what is assigned")));
+        inner.push(WrappedCommand::Unknowable(format!(
+            "`{name}` with `-i` or `-n` evaluates what is assigned"
+        )));
     }
     inner
 }
 
 /// Builtins that set a variable only with certain options.
-fn set_by_option(name: &str, args: &[Word]) -> Vec<Inner> {
+fn set_by_option(name: &str, args: &[Word]) -> Vec<WrappedCommand> {
     let sets = |word: &Word| match name {
         "printf" => word.text().starts_with("-v"),
         "wait" => word.text().starts_with("-p"),
@@ -162,7 +169,7 @@ fn set_by_option(name: &str, args: &[Word]) -> Vec<Inner> {
     };
     let is_set = args.iter().any(sets);
     if is_set {
-        vec![Inner::Unknowable(format!("`{name}` is given the name of a variable"))]
+        vec![WrappedCommand::Unknowable(format!("`{name}` is given the name of a variable"))]
     } else {
         Vec::new()
     }

@@ -3,7 +3,7 @@
 use super::options::may_mean;
 use super::runs::opaque;
 use super::word::Word;
-use super::wrappers::Inner;
+use super::wrappers::WrappedCommand;
 
 /// Long options of sed without an effect on files, with a flag for those that take a value.
 const LONG: [(&str, bool); 14] = [
@@ -25,7 +25,7 @@ const LONG: [(&str, bool); 14] = [
 
 /// The arguments of sed.
 #[derive(Default)]
-struct Use<'w> {
+struct SedUse<'w> {
     /// `None` for a script that is only known at run time.
     scripts: Vec<Option<&'w str>>,
     script_files: Vec<String>,
@@ -33,8 +33,8 @@ struct Use<'w> {
     objection: Option<String>,
 }
 
-fn arguments(args: &[Word]) -> Use<'_> {
-    let mut found = Use::default();
+fn arguments(args: &[Word]) -> SedUse<'_> {
+    let mut found = SedUse::default();
     let mut positional: Vec<Option<&str>> = Vec::new();
     let mut rest = args.iter();
     let unknown = |text: &str| Some(format!("`sed {text}` is not known to change nothing"));
@@ -115,9 +115,9 @@ pub(super) fn objection(args: &[Word]) -> Option<String> {
 }
 
 /// Returns the commands that a script runs.
-pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
+pub(super) fn runs(args: &[Word]) -> Vec<WrappedCommand> {
     let found = arguments(args);
-    let mut inner: Vec<Inner> = found
+    let mut inner: Vec<WrappedCommand> = found
         .script_files
         .iter()
         .map(|file| opaque("sed", &format!("runs the script in `{file}`")))
@@ -127,7 +127,7 @@ pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
             None => inner.push(opaque("sed", "runs a script that is only known then")),
             Some(None) => inner.push(opaque("sed", "runs a script that cannot be read")),
             Some(Some(effects)) => inner.extend(effects.runs.into_iter().map(|command| match command {
-                Some(command) => Inner::Line(command.to_owned()),
+                Some(command) => WrappedCommand::Line(command.to_owned()),
                 None => opaque("sed", "runs the text that it edits"),
             })),
         }
@@ -136,15 +136,15 @@ pub(super) fn runs(args: &[Word]) -> Vec<Inner> {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Effects<'s> {
+struct SedEffects<'s> {
     writes: bool,
     /// Commands; `None` for the edited text.
     runs: Vec<Option<&'s str>>,
 }
 
 /// Reads a script; `None` if a part of it is not understood.
-fn effects(script: &str) -> Option<Effects<'_>> {
-    let mut found = Effects::default();
+fn effects(script: &str) -> Option<SedEffects<'_>> {
+    let mut found = SedEffects::default();
     let mut rest = script;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ';', '\n', '}']);
@@ -173,7 +173,7 @@ fn address(text: &str) -> Option<&str> {
     }
 }
 
-fn command<'s>(text: &'s str, found: &mut Effects<'s>) -> Option<&'s str> {
+fn command<'s>(text: &'s str, found: &mut SedEffects<'s>) -> Option<&'s str> {
     let first = text.chars().next()?;
     let rest = &text[first.len_utf8()..];
     let line = || rest.split_once('\n').map_or((rest, ""), |(line, after)| (line, after));
@@ -218,7 +218,7 @@ fn command<'s>(text: &'s str, found: &mut Effects<'s>) -> Option<&'s str> {
     }
 }
 
-fn flags<'s>(rest: &'s str, found: &mut Effects<'s>) -> Option<&'s str> {
+fn flags<'s>(rest: &'s str, found: &mut SedEffects<'s>) -> Option<&'s str> {
     let after = rest.trim_start_matches(|flag: char| flag.is_ascii_digit() || "gpIiMme ".contains(flag));
     if rest[..rest.len() - after.len()].contains('e') {
         found.runs.push(None);
@@ -226,7 +226,7 @@ fn flags<'s>(rest: &'s str, found: &mut Effects<'s>) -> Option<&'s str> {
     Some(after)
 }
 
-fn ended_or_file<'s>(rest: &'s str, found: &mut Effects<'s>) -> Option<&'s str> {
+fn ended_or_file<'s>(rest: &'s str, found: &mut SedEffects<'s>) -> Option<&'s str> {
     if let Some(file) = rest.strip_prefix('w') {
         let (file, after) = file.split_once('\n').unwrap_or((file, ""));
         found.writes |= !["/dev/stdout", "/dev/stderr"].contains(&file.trim());

@@ -1,11 +1,11 @@
 //! Files written by redirection or through `tee`: allowed if the grant allows writing, and within the project.
 
-use super::reading::Reading;
+use super::reading::LineReading;
 use super::verdict::SOURCE;
 use super::word::Word;
-use crate::confine::Project;
+use crate::confine::ProjectRoot;
 use crate::grant::Grant;
-use crate::outcome::Refused;
+use crate::outcome::RefusedCall;
 
 /// Devices that discard or print their input.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
@@ -20,14 +20,14 @@ fn is_descriptor(text: &str) -> bool {
 }
 
 pub(super) fn check(
-    reading: &Reading,
+    reading: &LineReading,
     grant: &Grant,
-    project: &Project,
+    project: &ProjectRoot,
     is_filtered: bool,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedCall> {
     if let Some(word) = reading.reads.iter().chain(&reading.writes).find(|word| is_network(word)) {
         let why = format!("`{}` opens a connection", word.shown);
-        return Err(Refused::new("path_outside", SOURCE, why));
+        return Err(RefusedCall::new("path_outside", SOURCE, why));
     }
     // Bash itself opens a connection for `/dev/tcp/…`, also behind a variable.
     let is_open = |word: &&Word| {
@@ -37,7 +37,7 @@ pub(super) fn check(
     let unknown = reading.reads.iter().find(|word| is_open(word) && !reading.is_loop_variable(word));
     if let Some(word) = unknown.filter(|_| is_filtered) {
         let why = format!("`{}` is opened, and what that is cannot be known", word.shown);
-        return Err(Refused::new("path_outside", SOURCE, why));
+        return Err(RefusedCall::new("path_outside", SOURCE, why));
     }
     let directories = directories(reading);
     for word in reading.writes.iter().filter(|word| !is_device(word)) {
@@ -52,7 +52,7 @@ pub(super) fn check(
             None if is_in_temporary(word) => {}
             None if is_filtered => {
                 let why = format!("`{}` is written, and where that is cannot be known", word.shown);
-                return Err(Refused::new("path_outside", SOURCE, why));
+                return Err(RefusedCall::new("path_outside", SOURCE, why));
             }
             // Unknown until it runs; the sandbox enforces it.
             None => {}
@@ -66,8 +66,8 @@ fn is_network(word: &Word) -> bool {
 }
 
 /// Requires Write in every layer.
-fn writable(word: &Word, grant: &Grant) -> Result<(), Refused> {
-    grant.check("Write").map_err(|refused| Refused {
+fn writable(word: &Word, grant: &Grant) -> Result<(), RefusedCall> {
+    grant.check("Write").map_err(|refused| RefusedCall {
         rule: "command_writes",
         why: format!("the command writes `{}`, and {}", word.shown, refused.why),
         source: refused.source,
@@ -89,12 +89,12 @@ pub(crate) fn is_temporary(word: &Word) -> bool {
 }
 
 /// Returns true if the line makes a temporary file, whose name is in a variable then.
-fn makes_temporary(reading: &Reading) -> bool {
+fn makes_temporary(reading: &LineReading) -> bool {
     reading.commands.iter().any(|simple| simple.name() == "mktemp")
         && !reading.values.iter().any(|value| value.starts_with("/dev/"))
 }
 
-fn is_in_project(word: &Word, project: &Project) -> bool {
+fn is_in_project(word: &Word, project: &ProjectRoot) -> bool {
     let root = project.root();
     std::path::Path::new(&word.prefix).starts_with(root) || root == std::path::Path::new("/tmp")
 }
@@ -109,9 +109,9 @@ fn is_in_temporary(word: &Word) -> bool {
 fn within(
     path: &str,
     directories: Option<&[String]>,
-    project: &Project,
+    project: &ProjectRoot,
     is_filtered: bool,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedCall> {
     if path.starts_with('/') {
         return project.check_writable(path);
     }
@@ -126,7 +126,7 @@ fn within(
             .try_for_each(|path| project.check_writable(&path)),
         None if is_filtered => {
             let why = format!("`{path}` is written after a change of directory that cannot be known");
-            Err(Refused::new("path_outside", SOURCE, why))
+            Err(RefusedCall::new("path_outside", SOURCE, why))
         }
         None => project.check_writable(path),
     }
@@ -134,7 +134,7 @@ fn within(
 
 /// Returns the possible working directories of a write: the root and each directory the line changes to; `None` if
 /// unknown.
-fn directories(reading: &Reading) -> Option<Vec<String>> {
+fn directories(reading: &LineReading) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     for simple in reading.commands.iter().filter(|simple| ["cd", "pushd", "popd"].contains(&simple.name())) {
         let target = simple.args().iter().find(|arg| !arg.prefix.starts_with('-') || arg.is("-"));

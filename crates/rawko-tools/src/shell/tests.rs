@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::check;
-use crate::confine::Project;
-use crate::grant::{BashFilter, Grant, Layer};
+use crate::confine::ProjectRoot;
+use crate::grant::{BashFilter, Grant, GrantLayer};
 
 /// Returns the rule that refuses a line, or `ok`.
 fn verdict(line: &str, grant: &Grant, root: &Path) -> &'static str {
-    match check(line, grant, &Project::new(root)) {
+    match check(line, grant, &ProjectRoot::new(root)) {
         Ok(_) => "ok",
         Err(refused) => refused.rule,
     }
@@ -30,8 +30,8 @@ fn check_table(grant: &Grant, table: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn layer(source: &str, filter: BashFilter) -> Layer {
-    Layer { source: source.into(), bash: Some(filter), ..Layer::default() }
+fn layer(source: &str, filter: BashFilter) -> GrantLayer {
+    GrantLayer { source: source.into(), bash: Some(filter), ..GrantLayer::default() }
 }
 
 fn commands(entries: &[&str]) -> Grant {
@@ -46,7 +46,7 @@ fn patterns(patterns: &[&str]) -> Grant {
 
 fn reading() -> Grant {
     let allowed = Some(["Read", "Grep", "Glob", "Bash"].map(str::to_owned).to_vec());
-    Grant::new([Layer { source: "the phase `research`".into(), allowed, ..Layer::default() }])
+    Grant::new([GrantLayer { source: "the phase `research`".into(), allowed, ..GrantLayer::default() }])
 }
 
 const NO: &str = "command_not_allowed";
@@ -431,7 +431,7 @@ fn a_layer_that_forbids_writing_may_name_commands() {
         allowed_commands: Some(entries.iter().map(|entry| (*entry).to_owned()).collect()),
         ..BashFilter::default()
     };
-    let validate = Layer { bash: Some(filter(&["cargo test", "ls"])), ..reading().layers[0].clone() };
+    let validate = GrantLayer { bash: Some(filter(&["cargo test", "ls"])), ..reading().layers[0].clone() };
     check_table(
         &Grant::new([validate.clone()]),
         &[
@@ -443,7 +443,7 @@ fn a_layer_that_forbids_writing_may_name_commands() {
             ("cat x", NO),
         ],
     );
-    let any = Layer { bash: Some(filter(&["*"])), ..reading().layers[0].clone() };
+    let any = GrantLayer { bash: Some(filter(&["*"])), ..reading().layers[0].clone() };
     check_table(&Grant::new([any]), &[("ls", "ok"), ("touch x", WRITES)]);
     // A second layer that forbids writing and names no commands is stricter.
     check_table(&Grant::new([validate, reading().layers[0].clone()]), &[("cargo test", WRITES)]);
@@ -451,11 +451,11 @@ fn a_layer_that_forbids_writing_may_name_commands() {
 
 #[test]
 fn entries_of_claude_files_are_understood() {
-    let layer = |allowed: &[&str], blocked: &[&str]| Layer {
+    let layer = |allowed: &[&str], blocked: &[&str]| GrantLayer {
         source: "the agent".into(),
         allowed: Some(allowed.iter().map(|entry| (*entry).to_owned()).collect()),
         blocked: blocked.iter().map(|entry| (*entry).to_owned()).collect(),
-        ..Layer::default()
+        ..GrantLayer::default()
     };
     let grant = Grant::new([layer(&["Write", "Bash(git log:*)", "Bash(npm test)", "Bash(cargo *)"], &[])]);
     check_table(

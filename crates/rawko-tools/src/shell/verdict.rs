@@ -1,14 +1,14 @@
 //! The verdict of a grant on a command line. The one place where the effects of a line are checked against the rules.
 
 use super::print::{Unprintable, canonical};
-use super::reading::{Reading, Simple};
+use super::reading::{LineReading, Simple};
 use super::rules::LayerRules;
 use super::variables::is_dangerous;
-use super::walk::{ReadError, Walk};
+use super::walk::{LineWalk, ShellReadError};
 use super::{read_only, targets};
-use crate::confine::Project;
+use crate::confine::ProjectRoot;
 use crate::grant::Grant;
-use crate::outcome::Refused;
+use crate::outcome::RefusedCall;
 use crate::permissions::DeniedFiles;
 
 /// A longer line is refused.
@@ -44,7 +44,7 @@ const FREE: [&str; 16] = [
     "return", "shift", "test", "true",
 ];
 
-pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Permit, Refused> {
+pub(crate) fn check(line: &str, grant: &Grant, project: &ProjectRoot) -> Result<Permit, RefusedCall> {
     let rules: Vec<LayerRules<'_>> = grant.layers.iter().map(LayerRules::of).collect();
     check_rules(&rules)?;
     if let Some((layer, pattern)) = rules.iter().find_map(|rules| Some((rules, rules.matching(line)?))) {
@@ -74,7 +74,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
 }
 
 /// Returns true if a line writes nothing: neither by its commands nor by its redirections.
-pub(crate) fn is_read_only(reading: &Reading) -> bool {
+pub(crate) fn is_read_only(reading: &LineReading) -> bool {
     let commands = reading.commands.iter().chain(&reading.inner);
     reading.writes.iter().all(targets::is_device)
         && !reading.assigned.iter().any(|name| is_dangerous(name))
@@ -83,7 +83,7 @@ pub(crate) fn is_read_only(reading: &Reading) -> bool {
 }
 
 /// Returns the reason why a read-only line must not run without a sandbox of the kernel.
-fn needs_kernel(reading: &Reading) -> Option<String> {
+fn needs_kernel(reading: &LineReading) -> Option<String> {
     let moves = reading.commands.iter().any(|simple| ["cd", "pushd"].contains(&simple.name()));
     let has_git = reading.commands.iter().any(|simple| simple.name() == "git");
     if moves && has_git {
@@ -94,7 +94,7 @@ fn needs_kernel(reading: &Reading) -> Option<String> {
 }
 
 /// Parses a line for rules about single commands.
-pub(crate) fn read_line(line: &str) -> Result<Reading, Refused> {
+pub(crate) fn read_line(line: &str) -> Result<LineReading, RefusedCall> {
     read(line, true)
 }
 
@@ -104,22 +104,22 @@ pub(crate) fn is_free(name: &str) -> bool {
 }
 
 /// Refuses if a pattern is invalid: it may have been meant to block this line.
-fn check_rules(rules: &[LayerRules<'_>]) -> Result<(), Refused> {
+fn check_rules(rules: &[LayerRules<'_>]) -> Result<(), RefusedCall> {
     let bad = rules.iter().find_map(|rules| Some((rules, rules.bad_pattern()?)));
     bad.map_or(Ok(()), |(rules, pattern)| {
         let why = format!("the blocked pattern `{pattern}` is not a regular expression, so no command can be checked against it");
-        Err(Refused::new("pattern_invalid", &rules.layer.source, why))
+        Err(RefusedCall::new("pattern_invalid", &rules.layer.source, why))
     })
 }
 
-fn blocked(rules: &LayerRules<'_>, pattern: &str, what: &str) -> Refused {
+fn blocked(rules: &LayerRules<'_>, pattern: &str, what: &str) -> RefusedCall {
     let why = format!("`{}` matches the blocked pattern `{pattern}`", shortened(what));
-    Refused::new("command_blocked", &rules.layer.source, why)
+    RefusedCall::new("command_blocked", &rules.layer.source, why)
 }
 
 /// Parses the line on a separate thread with a large stack, which also contains a panic of the parser.
-fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
-    let unreadable = |why: String| Refused::new("command_unreadable", SOURCE, why);
+fn read(line: &str, is_filtered: bool) -> Result<LineReading, RefusedCall> {
+    let unreadable = |why: String| RefusedCall::new("command_unreadable", SOURCE, why);
     if line.len() > LINE_BYTES_MAX {
         return Err(unreadable(format!(
             "the command is longer than {LINE_BYTES_MAX} bytes: put it into a file"
@@ -141,15 +141,15 @@ fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
     let text = line.to_owned();
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || read_and_print(&text));
     let reading = thread.ok().and_then(|thread| thread.join().ok());
-    let reading = reading.unwrap_or_else(|| Err(ReadError::Syntax("the parser failed".into())));
+    let reading = reading.unwrap_or_else(|| Err(ShellReadError::Syntax("the parser failed".into())));
     reading.map_err(|error| unreadable(format!("the command was not run: {error}")))
 }
 
 /// Reads a line, and prints it. The printed line must contain the same commands.
-fn read_and_print(line: &str) -> Result<Reading, ReadError> {
-    let mut reading = Walk::read(line)?;
+fn read_and_print(line: &str) -> Result<LineReading, ShellReadError> {
+    let mut reading = LineWalk::read(line)?;
     let printed = canonical(line).and_then(|printed| {
-        let again = Walk::read(&printed).map_err(|error| Unprintable(error.to_string()))?;
+        let again = LineWalk::read(&printed).map_err(|error| Unprintable(error.to_string()))?;
         match reading.is_same(&again) {
             true => Ok(printed),
             false => Err(Unprintable("the line can be read in two ways".into())),
@@ -200,7 +200,7 @@ fn is_deceptive(letter: char, is_filtered: bool) -> bool {
 struct Judge<'g> {
     grant: &'g Grant,
     rules: Vec<LayerRules<'g>>,
-    reading: Reading,
+    reading: LineReading,
     is_filtered: bool,
 }
 
@@ -214,13 +214,13 @@ impl Judge<'_> {
     }
 
     /// Returns the text to run. Without rules a line that cannot be printed runs as it is: the sandbox limits it.
-    fn line(&self, line: &str) -> Result<String, Refused> {
+    fn line(&self, line: &str) -> Result<String, RefusedCall> {
         let has_rules = self.is_filtered || self.grant.permissions.iter().any(|set| !set.is_empty());
         match &self.reading.printed {
             Some(Ok(printed)) => Ok(printed.clone()),
             Some(Err(why)) if has_rules => {
                 let why = format!("the command was not run: {why}. Write it in a simpler way");
-                Err(Refused::new("command_unreadable", SOURCE, why))
+                Err(RefusedCall::new("command_unreadable", SOURCE, why))
             }
             Some(Err(_)) | None => Ok(line.to_owned()),
         }
@@ -236,7 +236,7 @@ impl Judge<'_> {
         needs_kernel(reading).or(variable).or(written)
     }
 
-    fn pipelines(&self) -> Result<(), Refused> {
+    fn pipelines(&self) -> Result<(), RefusedCall> {
         for text in self.reading.pipeline_texts() {
             if let Some((rules, pattern)) =
                 self.rules.iter().find_map(|rules| Some((rules, rules.matching(&text)?)))
@@ -247,32 +247,32 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn unknowable(&self) -> Result<(), Refused> {
+    fn unknowable(&self) -> Result<(), RefusedCall> {
         let has_lists = self.rules.iter().any(LayerRules::is_filter);
         let has_command = self.reading.values.iter().any(|value| value.contains(['[', '$', '`']));
         let calculated = self.reading.calculated.first().filter(|_| has_lists || has_command);
         match self.reading.unknowable.first().or(calculated) {
             Some(why) if self.is_filtered => {
                 let why = format!("what would run cannot be known before it runs: {why}");
-                Err(Refused::new("command_unknowable", self.source(), why))
+                Err(RefusedCall::new("command_unknowable", self.source(), why))
             }
             Some(_) | None => Ok(()),
         }
     }
 
     /// Refuses text that may run anything where commands are blocked by name.
-    fn opaque(&self) -> Result<(), Refused> {
+    fn opaque(&self) -> Result<(), RefusedCall> {
         let Some(why) = self.reading.opaque.first() else { return Ok(()) };
         match self.rules.iter().find(|rules| rules.blocks_commands()) {
             Some(rules) => {
                 let why = format!("what would run cannot be known before it runs: {why}");
-                Err(Refused::new("command_unknowable", &rules.layer.source, why))
+                Err(RefusedCall::new("command_unknowable", &rules.layer.source, why))
             }
             None => Ok(()),
         }
     }
 
-    fn assignments(&self) -> Result<(), Refused> {
+    fn assignments(&self) -> Result<(), RefusedCall> {
         // Without rules about commands the kernel limits what another program could do.
         let has_lists = self.rules.iter().any(LayerRules::is_filter);
         match self.reading.assigned.iter().find(|name| is_dangerous(name)) {
@@ -281,18 +281,18 @@ impl Judge<'_> {
                     && (has_lists || self.grant.permissions.iter().any(|set| !set.is_empty())) =>
             {
                 let why = format!("setting `{name}` can change which programs run");
-                Err(Refused::new("variable_blocked", self.source(), why))
+                Err(RefusedCall::new("variable_blocked", self.source(), why))
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    fn unblocked(&self, simple: &Simple) -> Result<(), Refused> {
+    fn unblocked(&self, simple: &Simple) -> Result<(), RefusedCall> {
         let blocking = self.rules.iter().find_map(|rules| Some((rules, rules.blocking(simple)?)));
         blocking.map_or(Ok(()), |(rules, pattern)| Err(blocked(rules, pattern, &simple.text())))
     }
 
-    fn command(&self, simple: &Simple) -> Result<(), Refused> {
+    fn command(&self, simple: &Simple) -> Result<(), RefusedCall> {
         self.unblocked(simple)?;
         for rules in &self.rules {
             if !FREE.contains(&simple.name()) && !rules.allows(simple) {
@@ -319,13 +319,13 @@ impl Judge<'_> {
     }
 
     /// Checks a command under a read-only grant: read-only, or named by every layer that forbids writing.
-    fn read_only(&self, simple: &Simple) -> Result<(), Refused> {
+    fn read_only(&self, simple: &Simple) -> Result<(), RefusedCall> {
         let Some(objection) = read_only::objection(simple) else { return Ok(()) };
         if read_only::purpose(simple).is_none() && !self.is_named(simple) {
             // It runs without the right to write, and so does the whole line.
             let why = || {
                 let why = format!("{objection}, and another command of the line writes: run it on its own");
-                Refused::new("command_writes", self.source(), why)
+                RefusedCall::new("command_writes", self.source(), why)
             };
             return if self.is_confined() { Ok(()) } else { Err(why()) };
         }
@@ -335,16 +335,16 @@ impl Judge<'_> {
         let strict = self.rules.iter().filter(forbidding).find(|rules| !names(rules));
         strict.map_or(Ok(()), |rules| {
             let why = format!("{objection}, and {} allows no writing", rules.layer.source);
-            Err(Refused::new("command_writes", &rules.layer.source, why))
+            Err(RefusedCall::new("command_writes", &rules.layer.source, why))
         })
     }
 }
 
-fn not_allowed(rules: &LayerRules<'_>, simple: &Simple) -> Refused {
+fn not_allowed(rules: &LayerRules<'_>, simple: &Simple) -> RefusedCall {
     let entries = rules.entries().iter().map(|entry| format!("`{entry}`")).collect::<Vec<_>>().join(", ");
     let entries = if entries.is_empty() { "nothing".to_owned() } else { entries };
     let why = format!("the command `{}` is not allowed, only {entries}", shortened(&simple.text()));
-    Refused::new("command_not_allowed", &rules.layer.source, why)
+    RefusedCall::new("command_not_allowed", &rules.layer.source, why)
 }
 
 fn shortened(text: &str) -> String {

@@ -7,14 +7,14 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions, ast};
 
-use super::reading::{DEPTH_MAX, Reading, Simple};
+use super::reading::{DEPTH_MAX, LineReading, Simple};
 use super::runs;
 use super::word::Word;
-use super::wrappers::{self, Inner};
+use super::wrappers::{self, WrappedCommand};
 
 /// A parse error; the line is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ReadError {
+pub(crate) enum ShellReadError {
     #[error("it cannot be read as a bash command: {0}")]
     Syntax(String),
     #[error("commands stand more than {DEPTH_MAX} deep in each other")]
@@ -26,18 +26,18 @@ pub(super) fn options() -> ParserOptions {
     ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
 }
 
-pub(super) struct Walk {
-    pub(super) reading: Reading,
+pub(super) struct LineWalk {
+    pub(super) reading: LineReading,
     pub(super) depth: usize,
     /// A text on the line that is the input of the command that is being read.
     fed: Option<String>,
 }
 
-type Walked = Result<(), ReadError>;
+type Walked = Result<(), ShellReadError>;
 
-impl Walk {
-    pub(super) fn read(line: &str) -> Result<Reading, ReadError> {
-        let mut walk = Walk { reading: Reading::default(), depth: 0, fed: None };
+impl LineWalk {
+    pub(super) fn read(line: &str) -> Result<LineReading, ShellReadError> {
+        let mut walk = LineWalk { reading: LineReading::default(), depth: 0, fed: None };
         walk.line(line)?;
         Ok(walk.reading)
     }
@@ -46,7 +46,7 @@ impl Walk {
     pub(super) fn line(&mut self, text: &str) -> Walked {
         self.deeper()?;
         let mut parser = Parser::new(text.as_bytes(), &options());
-        let program = parser.parse_program().map_err(|error| ReadError::Syntax(error.to_string()))?;
+        let program = parser.parse_program().map_err(|error| ShellReadError::Syntax(error.to_string()))?;
         program.complete_commands.iter().try_for_each(|list| self.list(list))?;
         self.depth -= 1;
         Ok(())
@@ -54,7 +54,7 @@ impl Walk {
 
     pub(super) fn deeper(&mut self) -> Walked {
         self.depth += 1;
-        if self.depth > DEPTH_MAX { Err(ReadError::TooDeep) } else { Ok(()) }
+        if self.depth > DEPTH_MAX { Err(ShellReadError::TooDeep) } else { Ok(()) }
     }
 
     pub(super) fn list(&mut self, list: &CompoundList) -> Walked {
@@ -218,7 +218,7 @@ impl Walk {
         Ok(())
     }
 
-    fn assigned_word(&mut self, assignment: &Assignment, word: &ast::Word) -> Result<Word, ReadError> {
+    fn assigned_word(&mut self, assignment: &Assignment, word: &ast::Word) -> Result<Word, ShellReadError> {
         match assignment.value {
             AssignmentValue::Scalar(_) => self.word(&word.value),
             AssignmentValue::Array(_) => Ok(Word::unknown(&word.value)),
@@ -269,19 +269,19 @@ impl Walk {
         Ok(())
     }
 
-    fn inner(&mut self, inner: Inner) -> Walked {
+    fn inner(&mut self, inner: WrappedCommand) -> Walked {
         match inner {
-            Inner::Command(words) => self.invoked(words),
-            Inner::Line(text) => self.line(&text),
-            Inner::Assigned(name) => {
+            WrappedCommand::Command(words) => self.invoked(words),
+            WrappedCommand::Line(text) => self.line(&text),
+            WrappedCommand::Assigned(name) => {
                 self.reading.assigned.push(name);
                 Ok(())
             }
-            Inner::Written(word) => {
+            WrappedCommand::Written(word) => {
                 self.reading.writes.push(word);
                 Ok(())
             }
-            Inner::Unknowable(why) => {
+            WrappedCommand::Unknowable(why) => {
                 self.cannot_know(why);
                 Ok(())
             }
@@ -289,19 +289,19 @@ impl Walk {
     }
 
     /// Records what a program runs by text in its arguments. Text that is no command line of a shell is opaque.
-    fn run(&mut self, run: Inner) -> Walked {
-        let mut walk = Walk { reading: Reading::default(), depth: self.depth, fed: None };
+    fn run(&mut self, run: WrappedCommand) -> Walked {
+        let mut walk = LineWalk { reading: LineReading::default(), depth: self.depth, fed: None };
         match run {
-            Inner::Command(words) => walk.invoked(words)?,
-            Inner::Line(text) => match walk.line(&text) {
+            WrappedCommand::Command(words) => walk.invoked(words)?,
+            WrappedCommand::Line(text) => match walk.line(&text) {
                 Ok(()) => {}
-                Err(ReadError::TooDeep) => return Err(ReadError::TooDeep),
-                Err(ReadError::Syntax(_)) => {
+                Err(ShellReadError::TooDeep) => return Err(ShellReadError::TooDeep),
+                Err(ShellReadError::Syntax(_)) => {
                     self.reading.opaque.push(format!("`{text}` is run, and cannot be read"));
                 }
             },
-            Inner::Unknowable(why) => self.reading.opaque.push(why),
-            Inner::Assigned(_) | Inner::Written(_) => {}
+            WrappedCommand::Unknowable(why) => self.reading.opaque.push(why),
+            WrappedCommand::Assigned(_) | WrappedCommand::Written(_) => {}
         }
         let found = walk.reading;
         self.reading.inner.extend(found.commands.into_iter().chain(found.wrappers).chain(found.inner));

@@ -27,7 +27,7 @@ impl Word {
     }
 
     pub(crate) fn of_pieces(shown: &str, pieces: &[WordPieceWithSource]) -> Self {
-        let mut builder = Builder::default();
+        let mut builder = WordBuilder::default();
         builder.pieces(pieces, Quoting::Bare);
         if has_braces(&builder.bare) {
             builder.is_known = false;
@@ -70,7 +70,7 @@ enum Quoting {
     Double,
 }
 
-struct Builder {
+struct WordBuilder {
     text: String,
     /// The unquoted text, with a space for everything else.
     bare: String,
@@ -78,13 +78,13 @@ struct Builder {
     splits: bool,
 }
 
-impl Default for Builder {
+impl Default for WordBuilder {
     fn default() -> Self {
         Self { text: String::new(), bare: String::new(), is_known: true, splits: false }
     }
 }
 
-impl Builder {
+impl WordBuilder {
     fn pieces(&mut self, pieces: &[WordPieceWithSource], quoting: Quoting) {
         for piece in pieces {
             self.piece(&piece.piece, quoting);

@@ -8,7 +8,7 @@ use super::word::Word;
 
 /// An effect of a command's arguments.
 #[derive(Debug)]
-pub(super) enum Inner {
+pub(super) enum WrappedCommand {
     Command(Vec<Word>),
     /// Text that is run as a command line.
     Line(String),
@@ -29,13 +29,16 @@ const TRANSPARENT: [&str; 16] = [
 pub(super) fn is_transparent(words: &[Word]) -> bool {
     let simple = Simple { words: words.to_vec() };
     let name = simple.name();
-    let runs_something =
-        || inner(&simple).iter().any(|inner| matches!(inner, Inner::Command(_) | Inner::Line(_)));
+    let runs_something = || {
+        inner(&simple)
+            .iter()
+            .any(|inner| matches!(inner, WrappedCommand::Command(_) | WrappedCommand::Line(_)))
+    };
     (TRANSPARENT.contains(&name) || scripts::SHELLS.contains(&name)) && runs_something()
 }
 
 /// Returns the commands, variables and files that a command's arguments run, set or write.
-pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
+pub(super) fn inner(simple: &Simple) -> Vec<WrappedCommand> {
     let args = simple.args();
     match simple.name() {
         "env" => env(args),
@@ -59,7 +62,7 @@ pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
             .iter()
             .filter(|arg| !arg.known().is_some_and(|text| text.starts_with('-')))
             .cloned()
-            .map(Inner::Written)
+            .map(WrappedCommand::Written)
             .collect(),
         name if scripts::SHELLS.contains(&name) => scripts::shell(name, args),
         name => scripts::builtin(name, args),
@@ -67,21 +70,21 @@ pub(super) fn inner(simple: &Simple) -> Vec<Inner> {
 }
 
 /// Returns the command after the options and `own` positional words.
-fn after(args: &[Word], with_value: &[&str], own: usize) -> Vec<Inner> {
+fn after(args: &[Word], with_value: &[&str], own: usize) -> Vec<WrappedCommand> {
     match leading(args, with_value) {
         Ok(options) => {
             let words = options.rest.get(own..).unwrap_or_default().to_vec();
-            if words.is_empty() { Vec::new() } else { vec![Inner::Command(words)] }
+            if words.is_empty() { Vec::new() } else { vec![WrappedCommand::Command(words)] }
         }
         Err(word) => vec![unknown_option(word)],
     }
 }
 
-fn unknown_option(word: &Word) -> Inner {
-    Inner::Unknowable(format!("`{}` may be an option or a command", word.shown))
+fn unknown_option(word: &Word) -> WrappedCommand {
+    WrappedCommand::Unknowable(format!("`{}` may be an option or a command", word.shown))
 }
 
-fn env(args: &[Word]) -> Vec<Inner> {
+fn env(args: &[Word]) -> Vec<WrappedCommand> {
     let options = match leading(args, &["-u", "--unset", "-C", "--chdir", "-a", "--argv0"]) {
         Ok(options) => options,
         Err(word) => return vec![unknown_option(word)],
@@ -90,50 +93,53 @@ fn env(args: &[Word]) -> Vec<Inner> {
         options.named.iter().any(|(name, _)| has_letter(name, letter) || may_mean(name, long))
     };
     if has('S', "--split-string") {
-        return vec![Inner::Unknowable("`env -S` takes a command apart in its own way".into())];
+        return vec![WrappedCommand::Unknowable("`env -S` takes a command apart in its own way".into())];
     }
     let mut inner = assigned_then_command(options.rest);
     if has('C', "--chdir") {
-        inner.push(Inner::Unknowable("`env -C` runs a command elsewhere".into()));
+        inner.push(WrappedCommand::Unknowable("`env -C` runs a command elsewhere".into()));
     }
     inner
 }
 
 /// `NAME=value …` followed by an optional command.
-fn assigned_then_command(words: &[Word]) -> Vec<Inner> {
+fn assigned_then_command(words: &[Word]) -> Vec<WrappedCommand> {
     let count = words.iter().take_while(|word| word.prefix.contains('=')).count();
     let name = |word: &Word| word.prefix.split('=').next().unwrap_or_default().to_owned();
-    let mut inner: Vec<Inner> = words[..count].iter().map(|word| Inner::Assigned(name(word))).collect();
+    let mut inner: Vec<WrappedCommand> =
+        words[..count].iter().map(|word| WrappedCommand::Assigned(name(word))).collect();
     if count < words.len() {
-        inner.push(Inner::Command(words[count..].to_vec()));
+        inner.push(WrappedCommand::Command(words[count..].to_vec()));
     }
     inner
 }
 
 /// The program `time`, not the bash keyword.
-fn time(args: &[Word]) -> Vec<Inner> {
+fn time(args: &[Word]) -> Vec<WrappedCommand> {
     let options = match leading(args, &["-f", "--format", "-o", "--output"]) {
         Ok(options) => options,
         Err(word) => return vec![unknown_option(word)],
     };
-    let mut inner: Vec<Inner> = Vec::new();
+    let mut inner: Vec<WrappedCommand> = Vec::new();
     for (name, value) in &options.named {
         match value {
-            Some(file) if name == "-o" || name == "--output" => inner.push(Inner::Written((*file).clone())),
+            Some(file) if name == "-o" || name == "--output" => {
+                inner.push(WrappedCommand::Written((*file).clone()))
+            }
             None if name.starts_with("-o") || name.starts_with("--o") => {
-                inner.push(Inner::Unknowable(format!("`time {name}` writes a file")));
+                inner.push(WrappedCommand::Unknowable(format!("`time {name}` writes a file")));
             }
             Some(_) | None => {}
         }
     }
     if !options.rest.is_empty() {
-        inner.push(Inner::Command(options.rest.to_vec()));
+        inner.push(WrappedCommand::Command(options.rest.to_vec()));
     }
     inner
 }
 
 /// `command -v name` only prints the location.
-fn command(args: &[Word]) -> Vec<Inner> {
+fn command(args: &[Word]) -> Vec<WrappedCommand> {
     let only_says = args
         .first()
         .and_then(Word::known)
@@ -141,7 +147,7 @@ fn command(args: &[Word]) -> Vec<Inner> {
     if only_says { Vec::new() } else { after(args, &[], 0) }
 }
 
-fn sudo(args: &[Word]) -> Vec<Inner> {
+fn sudo(args: &[Word]) -> Vec<WrappedCommand> {
     const WITH_VALUE: [&str; 23] = [
         "-u",
         "-g",
@@ -169,13 +175,13 @@ fn sudo(args: &[Word]) -> Vec<Inner> {
     ];
     match leading(args, &WITH_VALUE) {
         Ok(options) if !options.rest.is_empty() => assigned_then_command(options.rest),
-        Ok(_) => vec![Inner::Unknowable("a shell is started".into())],
+        Ok(_) => vec![WrappedCommand::Unknowable("a shell is started".into())],
         Err(word) => vec![unknown_option(word)],
     }
 }
 
 /// The inner command gets additional, unknown arguments.
-fn xargs(args: &[Word]) -> Vec<Inner> {
+fn xargs(args: &[Word]) -> Vec<WrappedCommand> {
     const WITH_VALUE: [&str; 16] = [
         "-n",
         "-L",
@@ -204,13 +210,13 @@ fn xargs(args: &[Word]) -> Vec<Inner> {
         words.push(Word::of_text("echo"));
     }
     words.push(Word::unknown("<arguments from xargs>"));
-    let mut inner = vec![Inner::Command(words)];
+    let mut inner = vec![WrappedCommand::Command(words)];
     // `--process-slot-var=NAME` sets a variable for each command.
     for (name, value) in options.named.iter().filter(|(name, _)| may_mean(name, "--process-slot-var")) {
         let attached = name.split_once('=').map(|(_, variable)| variable);
         inner.push(match value.and_then(|value| value.known()).or(attached) {
-            Some(variable) => Inner::Assigned(variable.to_owned()),
-            None => Inner::Unknowable("`xargs` sets a variable".into()),
+            Some(variable) => WrappedCommand::Assigned(variable.to_owned()),
+            None => WrappedCommand::Unknowable("`xargs` sets a variable".into()),
         });
     }
     inner
@@ -249,7 +255,7 @@ fn placed_file(word: &Word, name: &str) -> Word {
 }
 
 /// Returns the commands between an option such as `-exec` and the `;` or `+` that ends them.
-fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
+fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<WrappedCommand> {
     let mut inner = Vec::new();
     let mut own: Vec<&Word> = Vec::new();
     let mut rest = args;
@@ -262,12 +268,12 @@ fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
             rest[at].is(";") || (name == "find" && rest[at].is("+") && at > 0 && rest[at - 1].is("{}"))
         };
         let end = (0..rest.len()).find(|at| ends(*at)).unwrap_or(rest.len());
-        inner.push(Inner::Command(rest[..end].iter().map(|word| placed_file(word, name)).collect()));
+        inner.push(WrappedCommand::Command(rest[..end].iter().map(|word| placed_file(word, name)).collect()));
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     own.extend(rest);
     if let Some(word) = own.iter().find(|word| may_execute(name, word, &own)) {
-        inner.push(Inner::Unknowable(format!("`{}` may make `{name}` run a command", word.shown)));
+        inner.push(WrappedCommand::Unknowable(format!("`{}` may make `{name}` run a command", word.shown)));
     }
     inner
 }

@@ -6,7 +6,7 @@ use reqwest::{Response, Url};
 use super::html;
 use crate::files::{IMAGE_BYTES_MAX, image_type};
 use crate::outcome::ToolOutcome;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 
 const BYTES_MAX: usize = IMAGE_BYTES_MAX as usize;
 const TEXT_CHARS_MAX: usize = 60_000;
@@ -35,7 +35,7 @@ impl Body {
         if let Some(media_type) = image_type(&self.bytes).filter(|_| !self.is_cut) {
             let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
             return ToolOutcome {
-                images: vec![Part::Image { media_type: media_type.to_owned(), data }],
+                images: vec![MessagePart::Image { media_type: media_type.to_owned(), data }],
                 ..ToolOutcome::ok(format!("`{url}` is an image ({media_type}), shown with this result."))
             };
         }

@@ -40,7 +40,7 @@ const BLOCKS: [&str; 30] = [
 
 /// Returns the text of a page.
 pub(super) fn text(page: &str) -> String {
-    let mut writer = Writer::default();
+    let mut writer = HtmlWriter::default();
     let mut rest = page;
     while let Some(open) = rest.find('<') {
         writer.text(&rest[..open]);
@@ -95,14 +95,14 @@ fn tag(text: &str) -> Option<(Tag<'_>, &str)> {
 }
 
 #[derive(Default)]
-struct Writer {
+struct HtmlWriter {
     out: String,
     /// Start of a link's text, and its target.
     link: Option<(usize, String)>,
     is_preformatted: bool,
 }
 
-impl Writer {
+impl HtmlWriter {
     fn text(&mut self, text: &str) {
         let text = decoded(text);
         if self.is_preformatted {

@@ -14,7 +14,7 @@ use rawko_core::Value;
 use rawko_process::Egress;
 use reqwest::{StatusCode, Url};
 
-use super::outcome::{Failure, Refused, ToolOutcome};
+use super::outcome::{RefusedCall, ToolFailure, ToolOutcome};
 
 pub(super) use search::search;
 pub use search::{SearchEngine, SearchModel, SearchSettings};
@@ -26,15 +26,15 @@ const REDIRECTS_MAX: usize = 5;
 pub(super) async fn fetch(
     egress: &Egress,
     url: &str,
-    leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
-) -> Result<ToolOutcome, Failure> {
+    leads_to: &(dyn Fn(&str) -> Result<(), RefusedCall> + Sync),
+) -> Result<ToolOutcome, ToolFailure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
     let fetched = tokio::time::timeout(TIME_MAX, follow(egress, parsed, leads_to)).await;
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
 /// Checks if an external agent, which follows redirects itself, may fetch a URL.
-pub(super) async fn check(egress: &Egress, url: &str) -> Result<(), Failure> {
+pub(super) async fn check(egress: &Egress, url: &str) -> Result<(), ToolFailure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
     address::checked(egress, &parsed).await.map(drop)
 }
@@ -42,8 +42,8 @@ pub(super) async fn check(egress: &Egress, url: &str) -> Result<(), Failure> {
 async fn follow(
     egress: &Egress,
     mut url: Url,
-    leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
-) -> Result<ToolOutcome, Failure> {
+    leads_to: &(dyn Fn(&str) -> Result<(), RefusedCall> + Sync),
+) -> Result<ToolOutcome, ToolFailure> {
     for _ in 0..=REDIRECTS_MAX {
         let addresses = address::checked(egress, &url).await?;
         let response = get(&url, &addresses).await?;
@@ -60,7 +60,7 @@ async fn follow(
     Err(format!("`{url}`: more than {REDIRECTS_MAX} redirects").into())
 }
 
-async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, Failure> {
+async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, ToolFailure> {
     let host = url.host_str().unwrap_or_default();
     let client = client(host, addresses, false).or_else(|_| client(host, addresses, true));
     let client = client.map_err(|error| format!("HTTP cannot be set up: {error}"))?;
@@ -69,7 +69,7 @@ async fn get(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Response, F
     request
         .send()
         .await
-        .map_err(|error| Failure::Said(format!("`{url}` could not be fetched: {}", in_words(&error))))
+        .map_err(|error| ToolFailure::Said(format!("`{url}` could not be fetched: {}", in_words(&error))))
 }
 
 /// Builds a client for one host. Ignores proxies, because a proxy would resolve the name again. On a system without
@@ -79,7 +79,7 @@ fn client(host: &str, addresses: &[SocketAddr], trusts_nobody: bool) -> reqwest:
     if trusts_nobody { builder.tls_certs_only([]).build() } else { builder.build() }
 }
 
-fn redirected(url: &Url, response: &reqwest::Response) -> Result<Option<Url>, Failure> {
+fn redirected(url: &Url, response: &reqwest::Response) -> Result<Option<Url>, ToolFailure> {
     let is_redirect = response.status().is_redirection() && response.status() != StatusCode::NOT_MODIFIED;
     let location = response.headers().get("location").and_then(|location| location.to_str().ok());
     match location.filter(|_| is_redirect) {
@@ -92,7 +92,7 @@ fn redirected(url: &Url, response: &reqwest::Response) -> Result<Option<Url>, Fa
     }
 }
 
-async fn answered(url: Url, response: reqwest::Response) -> Result<ToolOutcome, Failure> {
+async fn answered(url: Url, response: reqwest::Response) -> Result<ToolOutcome, ToolFailure> {
     let status = response.status();
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();

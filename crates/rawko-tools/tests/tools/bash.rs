@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rawko_core::Value;
-use rawko_tools::{BashSettings, Grant, ToolSettings, Variables};
+use rawko_tools::{BashSettings, CommandVariables, Grant, ToolSettings};
 use serde_json::json;
 
 use super::support::{Bench, allowing, verdict};
@@ -125,7 +125,7 @@ async fn closing_the_output_does_not_end_the_waiting() {
 
 #[tokio::test]
 async fn secrets_are_not_in_the_environment() {
-    let inherited: Variables = [
+    let inherited: CommandVariables = [
         ("PATH", std::env::var("PATH").unwrap().as_str()),
         ("LANG", "C"),
         ("OPENAI_API_KEY", "sk-1"),

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 use rawko_core::Value;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use serde_json::json;
 
 use super::support::Bench;
@@ -32,7 +32,7 @@ async fn read_knows_what_is_no_text() {
     bench.write("empty", "");
     std::fs::create_dir(bench.root().join("dir")).unwrap();
     let picture = bench.run("Read", json!({ "path": "picture.txt" })).await;
-    let [Part::Image { media_type, data }] = &picture.images[..] else { panic!("{picture:?}") };
+    let [MessagePart::Image { media_type, data }] = &picture.images[..] else { panic!("{picture:?}") };
     assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgpyZXN0"));
     for (path, expected, is_error) in [
         ("blob", "`blob` is a binary file of 3 bytes, not text", true),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rawko_core::Value;
 use rawko_model::ToolSpec;
 use rawko_tools::{
-    BashFilter, Grant, Layer, ProjectAccess, Running, ToolOutcome, ToolSettings, ToolSource, Toolbox,
+    BashFilter, Grant, GrantLayer, ProjectAccess, ToolFuture, ToolOutcome, ToolSettings, ToolSource, Toolbox,
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ impl ToolSource for Elsewhere {
         name == "mcp__git__log"
     }
 
-    fn call<'a>(&'a self, name: &'a str, input: Value, _: ProjectAccess) -> Running<'a> {
+    fn call<'a>(&'a self, name: &'a str, input: Value, _: ProjectAccess) -> ToolFuture<'a> {
         Box::pin(async move { ToolOutcome::ok(format!("{name} {input}")) })
     }
 }
@@ -167,11 +167,11 @@ async fn wrong_input_is_explained() {
 
 #[test]
 fn problems_of_rules_are_told() {
-    let layer = Layer {
+    let layer = GrantLayer {
         source: "the agent".into(),
         allowed: Some(vec!["Read(src/**)".into()]),
         bash: Some(BashFilter { blocked_patterns: vec!["rm (".into()], ..BashFilter::default() }),
-        ..Layer::default()
+        ..GrantLayer::default()
     };
     assert_eq!(
         Grant::new([layer]).problems(),

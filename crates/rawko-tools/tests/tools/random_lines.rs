@@ -2,7 +2,7 @@
 //! must not run it. Finds lines that bash and the parser read differently.
 
 use rawko_core::Value;
-use rawko_tools::{BashSettings, Clearance, Grant, Layer, Sandbox, ToolCall, ToolSettings, Toolbox};
+use rawko_tools::{BashSettings, Clearance, Grant, GrantLayer, Sandbox, ToolCall, ToolSettings, Toolbox};
 
 const PIECES: &[&str] = &[
     "ls",
@@ -174,7 +174,7 @@ async fn no_random_line_runs_a_hidden_command() {
     };
     let toolbox = Toolbox::new(dir.path(), ToolSettings { bash, ..ToolSettings::default() });
     let allowed = Some(["Read", "Bash"].map(str::to_owned).to_vec());
-    let grant = Grant::new([Layer { source: "the test".into(), allowed, ..Layer::default() }]);
+    let grant = Grant::new([GrantLayer { source: "the test".into(), allowed, ..GrantLayer::default() }]);
     let mut random = Random(20_261_117);
     let (mut ran, mut escaped) = (0, Vec::new());
     for _ in 0..count {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_model::provider::{Dialect, HttpProvider};
 use rawko_settings::{Environment, SettingsReader};
-use rawko_testkit::{ProviderServer, Reply, anthropic, gemini, responses};
+use rawko_testkit::{ModelReply, ProviderServer, anthropic, gemini, responses};
 use rawko_tools::{Grant, SearchModel, ToolSettings, Toolbox};
 use serde_json::json;
 
@@ -20,11 +20,11 @@ fn settings(text: &str, server: &ProviderServer) -> (ToolSettings, Vec<String>) 
     let text = text.replace("SERVER", &server.url()).replace("HOST", &host);
     let environment: Environment = [("BRAVE_API_KEY", KEY), ("MY_KEY", KEY)].into_iter().collect();
     let mut reader = SettingsReader::new(&environment);
-    let settings = ToolSettings::read(&mut reader, &Document::read(&text).unwrap());
+    let settings = ToolSettings::read(&mut reader, &SpannedValue::read(&text).unwrap());
     (settings, reader.findings.into_iter().map(|finding| finding.message).collect())
 }
 
-async fn searched(text: &str, reply: Reply, input: serde_json::Value) -> (String, ProviderServer) {
+async fn searched(text: &str, reply: ModelReply, input: serde_json::Value) -> (String, ProviderServer) {
     let server = ProviderServer::replying([reply]).await.unwrap();
     let (settings, findings) = settings(text, &server);
     assert_eq!(findings, [""; 0], "{text}");
@@ -61,7 +61,7 @@ async fn each_service_in_its_own_format() {
     ];
     let mut shown = String::new();
     for (name, settings, answer, input) in table {
-        let (outcome, server) = searched(settings, Reply::json(200, answer), input).await;
+        let (outcome, server) = searched(settings, ModelReply::json(200, answer), input).await;
         let asked = server.asked().remove(0);
         shown += &format!("{name}\n{} {}\n", asked.method, asked.path);
         for header in ["x-subscription-token", "authorization"] {
@@ -144,12 +144,17 @@ async fn failures_say_what_to_do() {
     let echo = format!("bad key {KEY}");
     let mut shown = String::new();
     for (name, settings, reply, input) in [
-        ("a wrong key, repeated by the service", brave, Reply::text(401, &echo), json!({"query": "x"})),
-        ("a page instead of JSON", searxng, Reply::text(200, "<html>"), json!({"query": "x"})),
-        ("a private address that is not listed", unlisted, Reply::text(200, "{}"), json!({"query": "x"})),
-        ("a host that is not listed", elsewhere, Reply::text(200, "{}"), json!({"query": "x"})),
-        ("no words", searxng, Reply::text(200, "{}"), json!({"query": "  "})),
-        ("a wrong source", searxng, Reply::text(200, "{}"), json!({"query": "x", "source": "news"})),
+        ("a wrong key, repeated by the service", brave, ModelReply::text(401, &echo), json!({"query": "x"})),
+        ("a page instead of JSON", searxng, ModelReply::text(200, "<html>"), json!({"query": "x"})),
+        (
+            "a private address that is not listed",
+            unlisted,
+            ModelReply::text(200, "{}"),
+            json!({"query": "x"}),
+        ),
+        ("a host that is not listed", elsewhere, ModelReply::text(200, "{}"), json!({"query": "x"})),
+        ("no words", searxng, ModelReply::text(200, "{}"), json!({"query": "  "})),
+        ("a wrong source", searxng, ModelReply::text(200, "{}"), json!({"query": "x", "source": "news"})),
     ] {
         let (outcome, server) = searched(settings, reply, input).await;
         let asked = server.asked().len();
@@ -173,7 +178,7 @@ async fn failures_say_what_to_do() {
 
 #[tokio::test]
 async fn is_offered_only_if_it_is_configured() {
-    let server = ProviderServer::replying([] as [Reply; 0]).await.unwrap();
+    let server = ProviderServer::replying([] as [ModelReply; 0]).await.unwrap();
     let mut shown = String::new();
     for text in [
         "{}",
@@ -209,7 +214,7 @@ async fn is_offered_only_if_it_is_configured() {
 async fn a_model_searches_itself() {
     let citation =
         json!({"type": "citations_delta", "citation": {"url": "https://docs.rs/one", "title": "One"}});
-    let claude = Reply::events([
+    let claude = ModelReply::events([
         anthropic::start(5),
         anthropic::block_start(
             0,
@@ -232,10 +237,10 @@ async fn a_model_searches_itself() {
     let grounding = json!({"candidates": [{"content": {"parts": [{"text": "It is one."}]}, "finishReason": "STOP",
         "groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://docs.rs/one", "title": "One"}}]}}],
         "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 7}});
-    let google = Reply::events([gemini::event(&grounding)]);
+    let google = ModelReply::events([gemini::event(&grounding)]);
     let annotation = json!({"type": "response.output_text.annotation.added", "output_index": 1,
         "annotation": {"type": "url_citation", "url": "https://docs.rs/one", "title": "One"}});
-    let openai = Reply::events([
+    let openai = ModelReply::events([
         responses::added(0, json!({"type": "web_search_call", "id": "ws_1"})),
         responses::delta("output_text", 1, "It is one."),
         responses::event(&annotation),
@@ -281,7 +286,7 @@ async fn a_model_searches_itself() {
         - One https://docs.rs/one
         (Some(5), Some(7))
     "#]].assert_eq(&shown);
-    let server = ProviderServer::replying([] as [Reply; 0]).await.unwrap();
+    let server = ProviderServer::replying([] as [ModelReply; 0]).await.unwrap();
     let provider = Arc::new(HttpProvider::new("p", Dialect::Ollama, server.url(), None));
     let (settings, _) = settings("{search: {provider: model}}", &server);
     let directory = tempfile::tempdir().unwrap();

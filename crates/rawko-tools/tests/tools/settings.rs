@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_host::{Environment, SettingsReader};
 use rawko_tools::{Sandbox, ToolSettings};
 
 fn read(text: &str) -> (ToolSettings, Vec<String>) {
     let environment = Environment::default();
     let mut reader = SettingsReader::new(&environment);
-    let settings = ToolSettings::read(&mut reader, &Document::read(text).unwrap());
+    let settings = ToolSettings::read(&mut reader, &SpannedValue::read(text).unwrap());
     (settings, reader.findings.iter().map(|finding| finding.message.clone()).collect())
 }
 

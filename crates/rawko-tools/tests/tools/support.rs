@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
-use rawko_tools::{Clearance, Grant, Layer, ToolCall, ToolOutcome, ToolSettings, Toolbox};
+use rawko_tools::{Clearance, Grant, GrantLayer, ToolCall, ToolOutcome, ToolSettings, Toolbox};
 use serde_json::json;
 
 pub(crate) struct Bench {
@@ -68,14 +68,18 @@ pub(crate) fn call<'c>(name: &'c str, input: &'c Value, plan: &'c Value) -> Tool
     }
 }
 
-pub(crate) fn allowing(names: &[&str]) -> Layer {
+pub(crate) fn allowing(names: &[&str]) -> GrantLayer {
     let allowed = Some(names.iter().map(|name| (*name).to_owned()).collect());
-    Layer { source: "the phase `research` (`phases.research.tools`)".into(), allowed, ..Layer::default() }
+    GrantLayer {
+        source: "the phase `research` (`phases.research.tools`)".into(),
+        allowed,
+        ..GrantLayer::default()
+    }
 }
 
-pub(crate) fn blocking(names: &[&str]) -> Layer {
+pub(crate) fn blocking(names: &[&str]) -> GrantLayer {
     let blocked = names.iter().map(|name| (*name).to_owned()).collect();
-    Layer { source: "the agent `reviewer`".into(), blocked, ..Layer::default() }
+    GrantLayer { source: "the agent `reviewer`".into(), blocked, ..GrantLayer::default() }
 }
 
 /// Returns the rule that refused the call, `ok` or `failed`.

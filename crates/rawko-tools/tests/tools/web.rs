@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_tools::{ToolSettings, WebSettings};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -78,7 +78,9 @@ async fn pages_become_text() {
     assert_eq!(data.content, "{\"a\": 1}");
     assert_eq!(data.data.get("url"), &Value::from(format!("http://127.0.0.1:{port}/data")));
     let picture = get("/picture").await;
-    assert!(matches!(&picture.images[..], [Part::Image { media_type, .. }] if media_type == "image/gif"));
+    assert!(
+        matches!(&picture.images[..], [MessagePart::Image { media_type, .. }] if media_type == "image/gif")
+    );
     let missing = get("/missing").await;
     assert_eq!(missing.content, "[status 404 Not Found]\nnothing here");
     assert!(missing.is_error);

@@ -1,11 +1,11 @@
 //! Posting messages to the channel and delivering them to the members that read along.
 
-use super::Work;
-use crate::channel::{HeldMessage, Phase, WaitingFor};
-use crate::effect::Effect;
+use super::ChannelUpdate;
+use crate::channel::{HeldMessage, TurnPhase, WaitingFor};
+use crate::effect::ChannelEffect;
 use crate::event::WaitUntil;
-use crate::lifecycle::{State, Trigger};
-use crate::message::{Author, Message};
+use crate::lifecycle::{MemberState, MoveCause};
+use crate::message::{ChannelMessage, MessageAuthor};
 use crate::names::{AgentId, TurnId};
 
 /// Number of message ids remembered per author, for deduplication.
@@ -13,28 +13,28 @@ const RECENT_MAX: usize = 64;
 
 /// Recipients of a message when it is posted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum MessageReach {
     /// Members in the queue, which read along.
     Queue,
     /// All connected members.
     Everybody,
 }
 
-impl Work<'_> {
+impl ChannelUpdate<'_> {
     /// Posts a message from an agent or a person: it wakes idle members, resolves waits and ends a quiet period.
     pub(super) fn say(
         &mut self,
-        author: Author,
+        author: MessageAuthor,
         text: String,
         id: Option<String>,
         turn: Option<(TurnId, bool)>,
-        reach: Reach,
+        reach: MessageReach,
     ) -> u64 {
         let agent = match &author {
-            Author::Agent(agent) => Some(agent.clone()),
-            Author::Person(_) | Author::Notice => None,
+            MessageAuthor::Agent(agent) => Some(agent.clone()),
+            MessageAuthor::Person(_) | MessageAuthor::Notice => None,
         };
-        let from_person = matches!(author, Author::Person(_));
+        let from_person = matches!(author, MessageAuthor::Person(_));
         self.channel.members.values_mut().for_each(|member| member.asked = false);
         self.channel.rounds.spoken |= agent.is_some();
         if from_person {
@@ -51,13 +51,13 @@ impl Work<'_> {
 
     /// Posts a notice from the channel itself. Notices wake no members.
     pub(super) fn notice(&mut self, text: String) {
-        let number = self.post(Author::Notice, text, None, None);
-        self.deliver(number, None, Reach::Queue);
+        let number = self.post(MessageAuthor::Notice, text, None, None);
+        self.deliver(number, None, MessageReach::Queue);
     }
 
     fn post(
         &mut self,
-        author: Author,
+        author: MessageAuthor,
         text: String,
         id: Option<String>,
         turn: Option<(TurnId, bool)>,
@@ -65,7 +65,7 @@ impl Work<'_> {
         self.channel.posted += 1;
         let number = self.channel.posted;
         let (turn, late) = turn.map_or((None, false), |(turn, late)| (Some(turn), late));
-        self.effects.push(Effect::Posted(Message {
+        self.effects.push(ChannelEffect::Posted(ChannelMessage {
             number,
             at_ms: self.now_ms,
             author,
@@ -77,10 +77,10 @@ impl Work<'_> {
         number
     }
 
-    fn deliver(&mut self, number: u64, author: Option<&AgentId>, reach: Reach) {
-        let reads = |state: State| match reach {
-            Reach::Queue => state.is_in_queue(),
-            Reach::Everybody => state != State::Offline,
+    fn deliver(&mut self, number: u64, author: Option<&AgentId>, reach: MessageReach) {
+        let reads = |state: MemberState| match reach {
+            MessageReach::Queue => state.is_in_queue(),
+            MessageReach::Everybody => state != MemberState::Offline,
         };
         let members = self.channel.members.iter();
         let to: Vec<AgentId> = members
@@ -88,7 +88,7 @@ impl Work<'_> {
             .map(|(agent, _)| agent.clone())
             .collect();
         if !to.is_empty() {
-            self.effects.push(Effect::Delivered { number, to });
+            self.effects.push(ChannelEffect::Delivered { number, to });
         }
     }
 
@@ -97,7 +97,7 @@ impl Work<'_> {
         let Some(turn) = self.channel.turn.as_ref().filter(|turn| Some(&turn.agent) != author) else {
             return;
         };
-        let Phase::Waiting(waiting) = &turn.phase else { return };
+        let TurnPhase::Waiting(waiting) = &turn.phase else { return };
         let WaitingFor::Asked { until, .. } = &waiting.what else { return };
         let is_it = match until {
             WaitUntil::Message => true,
@@ -105,7 +105,7 @@ impl Work<'_> {
             WaitUntil::Resumed | WaitUntil::Time(_) => false,
         };
         if is_it && self.channel.paused_ms.is_none() {
-            self.resume_turn(Trigger::WaitResolved, None);
+            self.resume_turn(MoveCause::WaitResolved, None);
         }
     }
 
@@ -126,7 +126,7 @@ impl Work<'_> {
     /// Posts the messages that were held during the turn.
     pub(super) fn release_held(&mut self) {
         for HeldMessage { person, id, text, .. } in std::mem::take(&mut self.channel.held) {
-            self.say(Author::Person(person), text, id, None, Reach::Queue);
+            self.say(MessageAuthor::Person(person), text, id, None, MessageReach::Queue);
         }
     }
 }

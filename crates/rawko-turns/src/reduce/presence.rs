@@ -1,36 +1,36 @@
 //! Presence of agents: starting, reconnecting, getting lost.
 
-use super::Work;
-use crate::channel::Phase;
-use crate::effect::{Effect, EndReason};
+use super::ChannelUpdate;
+use crate::channel::TurnPhase;
+use crate::effect::{ChannelEffect, EndReason};
 use crate::event::Loss;
-use crate::lifecycle::{Move, State, Trigger};
+use crate::lifecycle::{LifecycleMove, MemberState, MoveCause};
 use crate::names::AgentId;
 use crate::notices;
-use crate::refusal::Refusal;
+use crate::refusal::ChannelRefusal;
 
-impl Work<'_> {
+impl ChannelUpdate<'_> {
     pub(super) fn agent_started(
         &mut self,
         agent: &AgentId,
         session: String,
         resumed: bool,
-    ) -> Result<(), Refusal> {
-        let known = self.member(agent)?.state != State::Offline;
+    ) -> Result<(), ChannelRefusal> {
+        let known = self.member(agent)?.state != MemberState::Offline;
         if known && !resumed {
-            self.lose(agent, Trigger::AgentCrashes, Loss::StartedAnew.words());
+            self.lose(agent, MoveCause::AgentCrashes, Loss::StartedAnew.words());
         }
         let member = self.member(agent)?;
         member.session = Some(session);
         member.grace_due_ms = None;
-        if member.state != State::Offline {
+        if member.state != MemberState::Offline {
             self.remind(agent);
             return Ok(());
         }
         let assigned = member.assigned;
         // A new process numbers its messages from the start.
         member.recent.clear();
-        self.step(agent, Move::AgentStarted, Trigger::AgentStarts, None);
+        self.step(agent, LifecycleMove::AgentStarted, MoveCause::AgentStarts, None);
         // It was assigned while offline. A lost agent is no longer assigned.
         if assigned {
             self.enqueue(agent);
@@ -44,24 +44,24 @@ impl Work<'_> {
         let upto = self.channel.posted;
         let Some(turn) = self.channel.turn.as_ref().filter(|turn| turn.agent == *agent) else { return };
         let deadline_ms = match turn.phase {
-            Phase::Running { deadline_ms, .. } => Some(deadline_ms),
-            Phase::Waiting(_) => None,
+            TurnPhase::Running { deadline_ms, .. } => Some(deadline_ms),
+            TurnPhase::Waiting(_) => None,
         };
         let (agent, turn, after) = (agent.clone(), turn.id, turn.after);
-        self.effects.push(Effect::Granted { agent, turn, deadline_ms, after, upto, again: true });
+        self.effects.push(ChannelEffect::Granted { agent, turn, deadline_ms, after, upto, again: true });
     }
 
-    pub(super) fn agent_stopped(&mut self, agent: &AgentId) -> Result<(), Refusal> {
+    pub(super) fn agent_stopped(&mut self, agent: &AgentId) -> Result<(), ChannelRefusal> {
         self.member(agent)?;
-        self.lose(agent, Trigger::AgentStops, "it disconnected");
+        self.lose(agent, MoveCause::AgentStops, "it disconnected");
         Ok(())
     }
 
-    pub(super) fn connection_lost(&mut self, agent: &AgentId) -> Result<(), Refusal> {
+    pub(super) fn connection_lost(&mut self, agent: &AgentId) -> Result<(), ChannelRefusal> {
         let grace_due_ms = self.in_ms(self.config(agent).grace_ms);
         let now_ms = self.now_ms;
         let member = self.member(agent)?;
-        if member.state == State::Offline {
+        if member.state == MemberState::Offline {
             return Ok(());
         }
         if grace_due_ms <= now_ms {
@@ -71,29 +71,36 @@ impl Work<'_> {
         Ok(())
     }
 
-    pub(super) fn agent_lost(&mut self, agent: &AgentId, loss: Loss) -> Result<(), Refusal> {
+    pub(super) fn agent_lost(&mut self, agent: &AgentId, loss: Loss) -> Result<(), ChannelRefusal> {
         self.member(agent)?;
-        self.lose(agent, Trigger::AgentCrashes, loss.words());
+        self.lose(agent, MoveCause::AgentCrashes, loss.words());
         Ok(())
     }
 
     /// Moves an agent to OFFLINE from any state and grants the next turn. `mid_turn`: the trigger to log if it held the
     /// turn.
-    fn lose(&mut self, agent: &AgentId, mid_turn: Trigger, words: &str) {
+    fn lose(&mut self, agent: &AgentId, mid_turn: MoveCause, words: &str) {
         let state = self.channel.state_of(agent);
         let reason = Some(words.to_owned());
         let config = self.config(agent);
         match state {
-            State::Offline => return,
-            State::Idle => self.step(agent, Move::AgentStopped, Trigger::AgentStops, reason),
-            State::Queued => self.step(agent, Move::Disconnected, Trigger::AgentDisconnects, reason),
-            State::Active => {
-                let context = self.turn_context(words);
-                self.end_turn(Move::Crashed, mid_turn, EndReason::Lost, Some(context));
+            MemberState::Offline => return,
+            MemberState::Idle => self.step(agent, LifecycleMove::AgentStopped, MoveCause::AgentStops, reason),
+            MemberState::Queued => {
+                self.step(agent, LifecycleMove::Disconnected, MoveCause::AgentDisconnects, reason)
             }
-            State::Waiting => {
+            MemberState::Active => {
                 let context = self.turn_context(words);
-                self.end_turn(Move::Disconnected, Trigger::AgentDisconnects, EndReason::Lost, Some(context));
+                self.end_turn(LifecycleMove::Crashed, mid_turn, EndReason::Lost, Some(context));
+            }
+            MemberState::Waiting => {
+                let context = self.turn_context(words);
+                self.end_turn(
+                    LifecycleMove::Disconnected,
+                    MoveCause::AgentDisconnects,
+                    EndReason::Lost,
+                    Some(context),
+                );
             }
         }
         self.channel.leave_order(agent);
@@ -103,7 +110,7 @@ impl Work<'_> {
             member.grace_due_ms = None;
         }
         self.grant_next();
-        if matches!(state, State::Active | State::Waiting) && config.announce_disconnects {
+        if matches!(state, MemberState::Active | MemberState::Waiting) && config.announce_disconnects {
             self.notice(notices::disconnected(agent));
         }
         if !self.channel.has_agents() && self.channel.options.for_channel().announce_empty {
@@ -132,7 +139,7 @@ impl Work<'_> {
             .channel
             .members
             .iter()
-            .filter(|(_, member)| member.state != State::Offline)
+            .filter(|(_, member)| member.state != MemberState::Offline)
             .map(|(agent, _)| agent.clone())
             .collect();
         for agent in there {

@@ -1,12 +1,12 @@
 //! Rounds without progress: the agents get a notice, then the channel rests until a person posts.
 
-use super::Work;
-use crate::effect::Effect;
+use super::ChannelUpdate;
+use crate::effect::ChannelEffect;
 use crate::names::AgentId;
 use crate::notices;
-use crate::rounds::Judgement;
+use crate::rounds::RoundJudgement;
 
-impl Work<'_> {
+impl ChannelUpdate<'_> {
     /// Notes that an agent had its turn, and ends the round if every agent in the queue had one.
     pub(super) fn count_round(&mut self, agent: &AgentId) {
         self.channel.rounds.taken.insert(agent.clone());
@@ -21,7 +21,7 @@ impl Work<'_> {
         rounds.number += 1;
         rounds.without = rounds.without.saturating_add(1);
         let is_spoken = std::mem::take(&mut rounds.spoken);
-        self.effects.push(Effect::RoundEnded { round: rounds.number });
+        self.effects.push(ChannelEffect::RoundEnded { round: rounds.number });
         self.judge_rounds(is_spoken);
     }
 
@@ -41,7 +41,7 @@ impl Work<'_> {
     }
 
     /// The host has judged a round. Rounds that ended meanwhile still count, and so does a person who posted meanwhile.
-    pub(super) fn round_judged(&mut self, judgement: Judgement) {
+    pub(super) fn round_judged(&mut self, judgement: RoundJudgement) {
         let stuck_after = self.channel.options.for_channel().stuck_after;
         let rounds = &mut self.channel.rounds;
         let counted = judgement.counted.unwrap_or(rounds.without);

@@ -1,33 +1,38 @@
 //! Control by people while turns run: skipping, pausing, order, priorities, options.
 
-use super::Work;
-use crate::channel::{Phase, WaitingFor};
+use super::ChannelUpdate;
+use crate::channel::{TurnPhase, WaitingFor};
 use crate::effect::{EndReason, SuspendReason};
-use crate::event::Scope;
-use crate::lifecycle::{Move, State, Trigger};
+use crate::event::OptionScope;
+use crate::lifecycle::{LifecycleMove, MemberState, MoveCause};
 use crate::names::AgentId;
 use crate::options::TurnOptions;
-use crate::refusal::Refusal;
+use crate::refusal::ChannelRefusal;
 
-impl Work<'_> {
-    pub(super) fn skipped(&mut self, by: &str) -> Result<(), Refusal> {
+impl ChannelUpdate<'_> {
+    pub(super) fn skipped(&mut self, by: &str) -> Result<(), ChannelRefusal> {
         if self.channel.turn.is_none() {
-            return Err(Refusal::NobodyHasTheTurn);
+            return Err(ChannelRefusal::NobodyHasTheTurn);
         }
-        self.end_turn(Move::Skipped, Trigger::Skipped, EndReason::Skipped, Some(format!("by {by}")));
+        self.end_turn(
+            LifecycleMove::Skipped,
+            MoveCause::Skipped,
+            EndReason::Skipped,
+            Some(format!("by {by}")),
+        );
         self.grant_next();
         Ok(())
     }
 
-    pub(super) fn next_named(&mut self, agent: AgentId, by: &str) -> Result<(), Refusal> {
+    pub(super) fn next_named(&mut self, agent: AgentId, by: &str) -> Result<(), ChannelRefusal> {
         let member = self.channel.members.get(&agent).filter(|member| member.assigned);
         match member.map(|member| member.state) {
-            Some(State::Idle) => {
-                self.step(&agent, Move::Woken, Trigger::HumanOverride, Some(format!("by {by}")));
+            Some(MemberState::Idle) => {
+                self.step(&agent, LifecycleMove::Woken, MoveCause::HumanOverride, Some(format!("by {by}")));
                 self.channel.join_order(&agent);
             }
-            Some(State::Queued | State::Active | State::Waiting) => {}
-            Some(State::Offline) | None => return Err(Refusal::NotInQueue { agent }),
+            Some(MemberState::Queued | MemberState::Active | MemberState::Waiting) => {}
+            Some(MemberState::Offline) | None => return Err(ChannelRefusal::NotInQueue { agent }),
         }
         self.channel.next = Some(agent);
         self.channel.rounds.attend();
@@ -35,27 +40,27 @@ impl Work<'_> {
         Ok(())
     }
 
-    pub(super) fn paused(&mut self, by: &str) -> Result<(), Refusal> {
+    pub(super) fn paused(&mut self, by: &str) -> Result<(), ChannelRefusal> {
         if self.channel.paused_ms.is_some() {
-            return Err(Refusal::AlreadyPaused);
+            return Err(ChannelRefusal::AlreadyPaused);
         }
         self.channel.paused_ms = Some(self.now_ms);
-        if self.channel.turn.as_ref().is_some_and(|turn| matches!(turn.phase, Phase::Running { .. })) {
+        if self.channel.turn.as_ref().is_some_and(|turn| matches!(turn.phase, TurnPhase::Running { .. })) {
             let words = Some(format!("by {by}"));
-            self.pause_turn(WaitingFor::Pause, None, Trigger::ChannelPaused, words);
+            self.pause_turn(WaitingFor::Pause, None, MoveCause::ChannelPaused, words);
             self.suspended(SuspendReason::ChannelPaused);
         }
         Ok(())
     }
 
-    pub(super) fn resumed(&mut self, by: &str) -> Result<(), Refusal> {
-        let since = self.channel.paused_ms.take().ok_or(Refusal::NotPaused)?;
+    pub(super) fn resumed(&mut self, by: &str) -> Result<(), ChannelRefusal> {
+        let since = self.channel.paused_ms.take().ok_or(ChannelRefusal::NotPaused)?;
         self.channel.rounds.attend();
         let stood_ms = self.now_ms.saturating_sub(since).max(0);
-        if let Some(Phase::Waiting(waiting)) = self.channel.turn.as_mut().map(|turn| &mut turn.phase) {
+        if let Some(TurnPhase::Waiting(waiting)) = self.channel.turn.as_mut().map(|turn| &mut turn.phase) {
             match waiting.what {
                 WaitingFor::Pause => {
-                    self.resume_turn(Trigger::ChannelResumed, Some(format!("by {by}")));
+                    self.resume_turn(MoveCause::ChannelResumed, Some(format!("by {by}")));
                 }
                 WaitingFor::Asked { .. } | WaitingFor::Person => {
                     waiting.due_ms = waiting.due_ms.map(|due| due.saturating_add(stood_ms));
@@ -66,13 +71,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    pub(super) fn order_set(&mut self, agents: Vec<AgentId>) -> Result<(), Refusal> {
+    pub(super) fn order_set(&mut self, agents: Vec<AgentId>) -> Result<(), ChannelRefusal> {
         for (place, agent) in agents.iter().enumerate() {
             if !self.channel.order.contains(agent) {
-                return Err(Refusal::NotInQueue { agent: agent.clone() });
+                return Err(ChannelRefusal::NotInQueue { agent: agent.clone() });
             }
             if agents[..place].contains(agent) {
-                return Err(Refusal::NamedTwice { agent: agent.clone() });
+                return Err(ChannelRefusal::NamedTwice { agent: agent.clone() });
             }
         }
         let rest = self.channel.order.iter().filter(|agent| !agents.contains(agent)).cloned();
@@ -80,19 +85,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    pub(super) fn priority_set(&mut self, agent: &AgentId, priority: i32) -> Result<(), Refusal> {
+    pub(super) fn priority_set(&mut self, agent: &AgentId, priority: i32) -> Result<(), ChannelRefusal> {
         self.member(agent)?.priority = priority;
         Ok(())
     }
 
     /// Takes effect with the next turn; a running deadline is kept.
-    pub(super) fn options_set(&mut self, scope: Scope, options: TurnOptions) {
+    pub(super) fn options_set(&mut self, scope: OptionScope, options: TurnOptions) {
         let layers = &mut self.channel.options;
         match scope {
-            Scope::Project => layers.project = options,
-            Scope::Channel => layers.channel = options,
-            Scope::ProjectAgent(agent) => drop(layers.project_agents.insert(agent, options)),
-            Scope::Agent(agent) => drop(layers.agents.insert(agent, options)),
+            OptionScope::Project => layers.project = options,
+            OptionScope::Channel => layers.channel = options,
+            OptionScope::ProjectAgent(agent) => drop(layers.project_agents.insert(agent, options)),
+            OptionScope::Agent(agent) => drop(layers.agents.insert(agent, options)),
         }
         self.grant_next();
     }

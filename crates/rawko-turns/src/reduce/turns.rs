@@ -1,14 +1,14 @@
 //! Granting and ending turns: no other file starts or ends a turn of a channel.
 
-use super::Work;
-use crate::channel::{EndedTurn, Phase, Turn};
-use crate::effect::{Effect, EndReason};
-use crate::lifecycle::{Move, State, Trigger};
+use super::ChannelUpdate;
+use crate::channel::{EndedTurn, Turn, TurnPhase};
+use crate::effect::{ChannelEffect, EndReason};
+use crate::lifecycle::{LifecycleMove, MemberState, MoveCause};
 use crate::names::{AgentId, TurnId};
 use crate::notices;
-use crate::refusal::Refusal;
+use crate::refusal::ChannelRefusal;
 
-impl Work<'_> {
+impl ChannelUpdate<'_> {
     /// Grants the turn to the next agent, unless a turn is held.
     pub(super) fn grant_next(&mut self) {
         if self.channel.turn.is_some() {
@@ -24,7 +24,7 @@ impl Work<'_> {
 
     fn grant(&mut self, agent: &AgentId) {
         let deadline_ms = self.in_ms(self.config(agent).timeout_ms);
-        self.step(agent, Move::TurnGranted, Trigger::TurnGranted, None);
+        self.step(agent, LifecycleMove::TurnGranted, MoveCause::TurnGranted, None);
         self.channel.note_turn(agent);
         self.channel.turns += 1;
         let (id, upto) = (TurnId(self.channel.turns), self.channel.posted);
@@ -35,14 +35,20 @@ impl Work<'_> {
             granted_ms: self.now_ms,
             after,
             posted: 0,
-            phase: Phase::Running { deadline_ms, silence_due_ms: None },
+            phase: TurnPhase::Running { deadline_ms, silence_due_ms: None },
         });
         let (agent, deadline_ms) = (agent.clone(), Some(deadline_ms));
-        self.effects.push(Effect::Granted { agent, turn: id, deadline_ms, after, upto, again: false });
+        self.effects.push(ChannelEffect::Granted { agent, turn: id, deadline_ms, after, upto, again: false });
     }
 
     /// Ends the running or suspended turn. The caller grants the next one.
-    pub(super) fn end_turn(&mut self, by: Move, trigger: Trigger, reason: EndReason, words: Option<String>) {
+    pub(super) fn end_turn(
+        &mut self,
+        by: LifecycleMove,
+        trigger: MoveCause,
+        reason: EndReason,
+        words: Option<String>,
+    ) {
         let Some(turn) = self.channel.turn.take() else { return };
         self.step(&turn.agent, by, trigger, words);
         let answered = match reason {
@@ -63,7 +69,7 @@ impl Work<'_> {
         self.count_unattended();
         self.count_round(&turn.agent);
         self.channel.ended = Some(EndedTurn { agent: turn.agent.clone(), id: turn.id });
-        self.effects.push(Effect::Ended { agent: turn.agent, turn: turn.id, reason });
+        self.effects.push(ChannelEffect::Ended { agent: turn.agent, turn: turn.id, reason });
     }
 
     fn count_unattended(&mut self) {
@@ -74,7 +80,11 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn turn_completed(&mut self, agent: &AgentId, turn: Option<TurnId>) -> Result<(), Refusal> {
+    pub(super) fn turn_completed(
+        &mut self,
+        agent: &AgentId,
+        turn: Option<TurnId>,
+    ) -> Result<(), ChannelRefusal> {
         self.running(agent, turn)?;
         self.complete();
         Ok(())
@@ -82,33 +92,41 @@ impl Work<'_> {
 
     /// Ends the turn as completed.
     pub(super) fn complete(&mut self) {
-        self.end_turn(Move::TurnComplete, Trigger::TurnComplete, EndReason::Completed, None);
+        self.end_turn(LifecycleMove::TurnComplete, MoveCause::TurnComplete, EndReason::Completed, None);
         self.grant_next();
     }
 
     /// Returns the turn of this agent, if it is running.
-    pub(super) fn running(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
+    pub(super) fn running(
+        &mut self,
+        agent: &AgentId,
+        id: Option<TurnId>,
+    ) -> Result<&mut Turn, ChannelRefusal> {
         let turn = self.own_turn(agent, id)?;
         match &turn.phase {
-            Phase::Running { .. } => Ok(turn),
-            Phase::Waiting(waiting) => {
+            TurnPhase::Running { .. } => Ok(turn),
+            TurnPhase::Waiting(waiting) => {
                 let why = waiting.held_by().unwrap_or("send `resumed` first");
-                Err(Refusal::TurnPaused { why })
+                Err(ChannelRefusal::TurnPaused { why })
             }
         }
     }
 
     /// Returns the turn of this agent, running or suspended.
-    pub(super) fn own_turn(&mut self, agent: &AgentId, id: Option<TurnId>) -> Result<&mut Turn, Refusal> {
+    pub(super) fn own_turn(
+        &mut self,
+        agent: &AgentId,
+        id: Option<TurnId>,
+    ) -> Result<&mut Turn, ChannelRefusal> {
         if !self.member(agent)?.assigned {
-            return Err(Refusal::NotAMember { agent: agent.clone() });
+            return Err(ChannelRefusal::NotAMember { agent: agent.clone() });
         }
         let holder = self.channel.turn.as_ref().map(|turn| turn.agent.clone());
         match &mut self.channel.turn {
             Some(turn) if turn.agent == *agent && id.is_none_or(|id| id == turn.id) => Ok(turn),
             Some(_) | None => Err(match id.filter(|id| id.0 <= self.channel.turns) {
-                Some(turn) => Refusal::TurnOver { turn },
-                None => Refusal::NotYourTurn { holder },
+                Some(turn) => ChannelRefusal::TurnOver { turn },
+                None => ChannelRefusal::NotYourTurn { holder },
             }),
         }
     }
@@ -118,12 +136,12 @@ impl Work<'_> {
         let members = self.channel.members.iter();
         let sleeping: Vec<AgentId> = members
             .filter(|(agent, member)| {
-                member.assigned && member.state == State::Idle && Some(*agent) != author
+                member.assigned && member.state == MemberState::Idle && Some(*agent) != author
             })
             .map(|(agent, _)| agent.clone())
             .collect();
         for agent in sleeping {
-            self.step(&agent, Move::Woken, Trigger::Message, None);
+            self.step(&agent, LifecycleMove::Woken, MoveCause::Message, None);
             self.channel.join_order(&agent);
         }
     }

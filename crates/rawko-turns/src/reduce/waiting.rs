@@ -1,14 +1,14 @@
 //! Suspended turns: waits requested by the agent, and resuming.
 
-use super::Work;
-use crate::channel::{Phase, WaitingFor};
-use crate::effect::{Effect, EndReason};
+use super::ChannelUpdate;
+use crate::channel::{TurnPhase, WaitingFor};
+use crate::effect::{ChannelEffect, EndReason};
 use crate::event::{OverrideTo, WaitUntil};
-use crate::lifecycle::{Move, Trigger};
+use crate::lifecycle::{LifecycleMove, MoveCause};
 use crate::names::{AgentId, TurnId};
-use crate::refusal::Refusal;
+use crate::refusal::ChannelRefusal;
 
-impl Work<'_> {
+impl ChannelUpdate<'_> {
     pub(super) fn wait_requested(
         &mut self,
         agent: &AgentId,
@@ -16,38 +16,42 @@ impl Work<'_> {
         reason: String,
         until: WaitUntil,
         timeout_ms: Option<u64>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ChannelRefusal> {
         let id = self.running(agent, turn)?.id;
         let limit = self.config(agent).wait_timeout_ms;
         let due_ms = self.in_ms(timeout_ms.map_or(limit, |wanted| wanted.min(limit)));
         let words = (!reason.is_empty()).then(|| reason.clone());
-        self.pause_turn(WaitingFor::Asked { reason, until }, Some(due_ms), Trigger::WaitRequested, words);
-        self.effects.push(Effect::WaitBegan { agent: agent.clone(), turn: id, due_ms });
+        self.pause_turn(WaitingFor::Asked { reason, until }, Some(due_ms), MoveCause::WaitRequested, words);
+        self.effects.push(ChannelEffect::WaitBegan { agent: agent.clone(), turn: id, due_ms });
         Ok(())
     }
 
-    pub(super) fn wait_resolved(&mut self, agent: &AgentId, turn: Option<TurnId>) -> Result<(), Refusal> {
+    pub(super) fn wait_resolved(
+        &mut self,
+        agent: &AgentId,
+        turn: Option<TurnId>,
+    ) -> Result<(), ChannelRefusal> {
         let turn = self.own_turn(agent, turn)?;
         match &turn.phase {
-            Phase::Running { .. } => return Err(Refusal::NobodyWaits),
-            Phase::Waiting(waiting) => {
+            TurnPhase::Running { .. } => return Err(ChannelRefusal::NobodyWaits),
+            TurnPhase::Waiting(waiting) => {
                 if let Some(why) = waiting.held_by() {
-                    return Err(Refusal::TurnPaused { why });
+                    return Err(ChannelRefusal::TurnPaused { why });
                 }
             }
         }
         if self.channel.paused_ms.is_some() {
-            return Err(Refusal::TurnPaused { why: "the channel is paused" });
+            return Err(ChannelRefusal::TurnPaused { why: "the channel is paused" });
         }
-        self.resume_turn(Trigger::WaitResolved, None);
+        self.resume_turn(MoveCause::WaitResolved, None);
         Ok(())
     }
 
     /// Resumes the turn with the time that was left.
-    pub(super) fn resume_turn(&mut self, trigger: Trigger, words: Option<String>) {
+    pub(super) fn resume_turn(&mut self, trigger: MoveCause, words: Option<String>) {
         let (now_ms, upto) = (self.now_ms, self.channel.posted);
         let Some(turn) = &mut self.channel.turn else { return };
-        let Phase::Waiting(waiting) = &turn.phase else { return };
+        let TurnPhase::Waiting(waiting) = &turn.phase else { return };
         let timeout =
             i64::try_from(self.channel.options.for_agent(&turn.agent).timeout_ms).unwrap_or(i64::MAX);
         let left_ms = match waiting.what {
@@ -56,23 +60,23 @@ impl Work<'_> {
             WaitingFor::Person | WaitingFor::Pause => waiting.remaining_ms.max(timeout / 4),
         };
         let (deadline_ms, after) = (now_ms.saturating_add(left_ms), waiting.since);
-        turn.phase = Phase::Running { deadline_ms, silence_due_ms: None };
+        turn.phase = TurnPhase::Running { deadline_ms, silence_due_ms: None };
         let (agent, turn) = (turn.agent.clone(), turn.id);
-        self.step(&agent, Move::WaitResolved, trigger, words);
-        self.effects.push(Effect::Resumed { agent, turn, deadline_ms, after, upto });
+        self.step(&agent, LifecycleMove::WaitResolved, trigger, words);
+        self.effects.push(ChannelEffect::Resumed { agent, turn, deadline_ms, after, upto });
     }
 
-    pub(super) fn overridden(&mut self, by: &str, to: OverrideTo) -> Result<(), Refusal> {
-        let turn = self.channel.turn.as_ref().ok_or(Refusal::NobodyWaits)?;
-        if matches!(turn.phase, Phase::Running { .. }) {
-            return Err(Refusal::NobodyWaits);
+    pub(super) fn overridden(&mut self, by: &str, to: OverrideTo) -> Result<(), ChannelRefusal> {
+        let turn = self.channel.turn.as_ref().ok_or(ChannelRefusal::NobodyWaits)?;
+        if matches!(turn.phase, TurnPhase::Running { .. }) {
+            return Err(ChannelRefusal::NobodyWaits);
         }
         let words = Some(format!("by {by}"));
         match to {
-            OverrideTo::Active if self.channel.paused_ms.is_some() => return Err(Refusal::Paused),
-            OverrideTo::Active => self.resume_turn(Trigger::HumanOverride, words),
+            OverrideTo::Active if self.channel.paused_ms.is_some() => return Err(ChannelRefusal::Paused),
+            OverrideTo::Active => self.resume_turn(MoveCause::HumanOverride, words),
             OverrideTo::Queued => {
-                self.end_turn(Move::Skipped, Trigger::HumanOverride, EndReason::Overridden, words);
+                self.end_turn(LifecycleMove::Skipped, MoveCause::HumanOverride, EndReason::Overridden, words);
                 self.grant_next();
             }
         }

@@ -1,7 +1,8 @@
 //! Random events, drawn from a seed.
 
 use rawko_turns::{
-    AgentId, Event, InterruptMode, Loss, OverrideTo, Scope, State, TurnId, TurnOptions, TurnOrder, WaitUntil,
+    AgentId, ChannelEvent, InterruptMode, Loss, MemberState, OptionScope, OverrideTo, TurnId, TurnOptions,
+    TurnOrder, WaitUntil,
 };
 
 use crate::model::Room;
@@ -71,7 +72,7 @@ impl Dice {
 
     /// Draws the next event and its rooms. A connection belongs to an agent, so its events go to every channel of the
     /// agent.
-    pub(crate) fn happening(&mut self, rooms: &[Room]) -> Vec<(usize, Event)> {
+    pub(crate) fn happening(&mut self, rooms: &[Room]) -> Vec<(usize, ChannelEvent)> {
         let at = usize::try_from(self.below(rooms.len() as u64)).unwrap();
         if self.one_in(4) {
             let agent = self.agent();
@@ -81,66 +82,75 @@ impl Dice {
         vec![(at, if self.one_in(3) { self.by_person(&rooms[at]) } else { self.by_agent(&rooms[at]) })]
     }
 
-    fn presence(&mut self, agent: AgentId) -> Event {
+    fn presence(&mut self, agent: AgentId) -> ChannelEvent {
         match self.below(6) {
-            0 | 1 => Event::AgentStarted { agent, session: "s".into(), resumed: self.one_in(2) },
-            2 => Event::AgentStopped { agent },
-            3 => Event::ConnectionLost { agent },
-            4 => Event::AgentLost {
+            0 | 1 => ChannelEvent::AgentStarted { agent, session: "s".into(), resumed: self.one_in(2) },
+            2 => ChannelEvent::AgentStopped { agent },
+            3 => ChannelEvent::ConnectionLost { agent },
+            4 => ChannelEvent::AgentLost {
                 agent,
                 loss: self.pick(&[Loss::Exited, Loss::HeartbeatsMissed, Loss::CutOff]),
             },
-            _ => Event::TimePassed,
+            _ => ChannelEvent::TimePassed,
         }
     }
 
-    fn by_agent(&mut self, room: &Room) -> Event {
+    fn by_agent(&mut self, room: &Room) -> ChannelEvent {
         let (agent, turn) = self.speaker(room);
         let id = self.one_in(2).then(|| format!("m{}", self.below(9)));
         match self.below(8) {
-            0..=2 => Event::AgentSpoke { agent, turn, id, text: "said".into() },
-            3 => Event::AgentSpoke { agent, turn, id, text: "said TURN_COMPLETE".into() },
-            4 => Event::TurnCompleted { agent, turn },
+            0..=2 => ChannelEvent::AgentSpoke { agent, turn, id, text: "said".into() },
+            3 => ChannelEvent::AgentSpoke { agent, turn, id, text: "said TURN_COMPLETE".into() },
+            4 => ChannelEvent::TurnCompleted { agent, turn },
             5 => {
                 let until =
                     [WaitUntil::Resumed, WaitUntil::Message, WaitUntil::Person, WaitUntil::Time(20_000)];
                 let until = self.pick(&until);
-                Event::WaitRequested { agent, turn, reason: String::new(), until, timeout_ms: Some(4_000) }
+                ChannelEvent::WaitRequested {
+                    agent,
+                    turn,
+                    reason: String::new(),
+                    until,
+                    timeout_ms: Some(4_000),
+                }
             }
-            6 => Event::WaitResolved { agent, turn },
-            _ => Event::TimePassed,
+            6 => ChannelEvent::WaitResolved { agent, turn },
+            _ => ChannelEvent::TimePassed,
         }
     }
 
-    fn by_person(&mut self, room: &Room) -> Event {
+    fn by_person(&mut self, room: &Room) -> ChannelEvent {
         let (agent, by) = (self.agent(), "p".to_owned());
         match self.below(14) {
             0..=3 => {
-                let online = room.channel.state_of(&agent) != State::Offline || self.one_in(2);
-                Event::Assigned { agent, by, session: online.then(|| "s".to_owned()) }
+                let online = room.channel.state_of(&agent) != MemberState::Offline || self.one_in(2);
+                ChannelEvent::Assigned { agent, by, session: online.then(|| "s".to_owned()) }
             }
-            4 => Event::Removed { agent, by },
+            4 => ChannelEvent::Removed { agent, by },
             5..=7 => {
                 let id = self.one_in(2).then(|| format!("p{}", self.below(9)));
-                Event::PersonSpoke { person: by, id, text: "said".into() }
+                ChannelEvent::PersonSpoke { person: by, id, text: "said".into() }
             }
-            8 => Event::Overridden { by, to: self.pick(&[OverrideTo::Active, OverrideTo::Queued]) },
-            9 => Event::Skipped { by },
-            10 => self.pick(&[Event::Paused { by: by.clone() }, Event::Resumed { by }]),
-            11 => Event::NextNamed { agent, by },
+            8 => ChannelEvent::Overridden { by, to: self.pick(&[OverrideTo::Active, OverrideTo::Queued]) },
+            9 => ChannelEvent::Skipped { by },
+            10 => self.pick(&[ChannelEvent::Paused { by: by.clone() }, ChannelEvent::Resumed { by }]),
+            11 => ChannelEvent::NextNamed { agent, by },
             12 => {
                 let mut agents = room.channel.order.clone();
                 agents.reverse();
-                self.pick(&[Event::OrderSet { agents }, Event::PrioritySet { agent, priority: 5 }])
+                self.pick(&[
+                    ChannelEvent::OrderSet { agents },
+                    ChannelEvent::PrioritySet { agent, priority: 5 },
+                ])
             }
             _ => {
                 let scope = self.pick(&[
-                    Scope::Channel,
-                    Scope::Project,
-                    Scope::Agent(agent.clone()),
-                    Scope::ProjectAgent(agent),
+                    OptionScope::Channel,
+                    OptionScope::Project,
+                    OptionScope::Agent(agent.clone()),
+                    OptionScope::ProjectAgent(agent),
                 ]);
-                Event::OptionsSet { scope, options: self.options() }
+                ChannelEvent::OptionsSet { scope, options: self.options() }
             }
         }
     }

@@ -9,7 +9,7 @@ mod model;
 
 use generate::Dice;
 use model::Room;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 
 const INTERLEAVINGS: u64 = 100_000;
 const EVENTS: usize = 24;
@@ -39,7 +39,7 @@ fn interleave(seed: u64) {
             // The host crashes: only the committed state survives, and all connections are gone.
             for room in &mut rooms {
                 room.restart();
-                room.play(Event::Recovered, now_ms);
+                room.play(ChannelEvent::Recovered, now_ms);
             }
         }
         for (at, event) in dice.happening(&rooms) {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rawko_turns::{
-    AgentId, Author, Channel, Effect, Event, OverrideTo, Phase, Scope, State, TurnOptions, TurnOrder, reduce,
+    AgentId, Channel, ChannelEffect, ChannelEvent, MemberState, MessageAuthor, OptionScope, OverrideTo,
+    TurnOptions, TurnOrder, TurnPhase, reduce,
 };
 
 use crate::generate::{AGENTS, Dice};
@@ -12,7 +13,7 @@ pub(crate) struct Room {
     pub(crate) channel: Channel,
     seed: u64,
     /// States according to the log.
-    states: BTreeMap<AgentId, State>,
+    states: BTreeMap<AgentId, MemberState>,
     /// Messages that each agent received or posted.
     got: BTreeMap<AgentId, BTreeSet<u64>>,
     /// Last message seen by each agent at the previous check.
@@ -29,7 +30,7 @@ impl Room {
     pub(crate) fn new(seed: u64, number: usize, dice: &mut Dice) -> Self {
         let mut channel = Channel::new(format!("channel-{number}"));
         channel.options.channel = dice.options();
-        let nobody = AGENTS.map(|agent| (agent.into(), State::Offline));
+        let nobody = AGENTS.map(|agent| (agent.into(), MemberState::Offline));
         Self {
             channel,
             seed,
@@ -51,7 +52,7 @@ impl Room {
         self.channel = read;
     }
 
-    pub(crate) fn play(&mut self, event: Event, now_ms: i64) {
+    pub(crate) fn play(&mut self, event: ChannelEvent, now_ms: i64) {
         let before = self.channel.clone();
         match reduce(&mut self.channel, event.clone(), now_ms) {
             Ok(effects) => {
@@ -60,47 +61,48 @@ impl Room {
             }
             Err(_) => assert_eq!(self.channel, before, "a refusal changed something, seed {}", self.seed),
         }
-        let timed = matches!(event, Event::TimePassed | Event::Recovered);
+        let timed = matches!(event, ChannelEvent::TimePassed | ChannelEvent::Recovered);
         let wrong = self.wrong(timed.then_some(now_ms));
         assert_eq!(wrong, None, "seed {}, after {event:?}, channel {:#?}", self.seed, self.channel);
         self.seen = self.channel.members.iter().map(|(agent, member)| (agent.clone(), member.seen)).collect();
     }
 
-    fn observe(&mut self, effect: &Effect) {
+    fn observe(&mut self, effect: &ChannelEffect) {
         let seed = self.seed;
         match effect {
-            Effect::Moved(moved) => {
+            ChannelEffect::Moved(moved) => {
                 let state = self.states.get_mut(&moved.agent).unwrap();
                 assert_eq!(*state, moved.from, "seed {seed}: {moved:?}");
                 *state = moved.to;
             }
-            Effect::Posted(message) => {
+            ChannelEffect::Posted(message) => {
                 self.posted += 1;
                 assert_eq!(message.number, self.posted, "seed {seed}: numbers without gaps");
-                if message.author != Author::Notice {
+                if message.author != MessageAuthor::Notice {
                     self.said += 1;
                     self.last_said = message.number;
                 }
-                if let Author::Agent(agent) = &message.author {
+                if let MessageAuthor::Agent(agent) = &message.author {
                     self.got.entry(agent.clone()).or_default().insert(message.number);
                 }
             }
-            Effect::Delivered { number, to } => {
+            ChannelEffect::Delivered { number, to } => {
                 for agent in to {
                     self.got.entry(agent.clone()).or_default().insert(*number);
                 }
             }
-            Effect::Granted { agent, after, upto, .. } | Effect::Resumed { agent, after, upto, .. } => {
+            ChannelEffect::Granted { agent, after, upto, .. }
+            | ChannelEffect::Resumed { agent, after, upto, .. } => {
                 self.got.entry(agent.clone()).or_default().extend(after + 1..=*upto);
             }
-            Effect::Held { .. }
-            | Effect::Suspended { .. }
-            | Effect::WaitBegan { .. }
-            | Effect::Ended { .. }
-            | Effect::Assigned { .. }
-            | Effect::Dismissed { .. }
-            | Effect::Warned { .. }
-            | Effect::RoundEnded { .. } => {}
+            ChannelEffect::Held { .. }
+            | ChannelEffect::Suspended { .. }
+            | ChannelEffect::WaitBegan { .. }
+            | ChannelEffect::Ended { .. }
+            | ChannelEffect::Assigned { .. }
+            | ChannelEffect::Dismissed { .. }
+            | ChannelEffect::Warned { .. }
+            | ChannelEffect::RoundEnded { .. } => {}
         }
     }
 
@@ -110,12 +112,12 @@ impl Room {
         let with_turn: Vec<&AgentId> = channel
             .members
             .iter()
-            .filter(|(_, member)| matches!(member.state, State::Active | State::Waiting))
+            .filter(|(_, member)| matches!(member.state, MemberState::Active | MemberState::Waiting))
             .map(|(agent, _)| agent)
             .collect();
         let holder: Vec<&AgentId> = channel.turn.iter().map(|turn| &turn.agent).collect();
-        let phase = channel.turn.as_ref().map(|turn| matches!(turn.phase, Phase::Running { .. }));
-        let active = channel.members.values().filter(|member| member.state == State::Active).count();
+        let phase = channel.turn.as_ref().map(|turn| matches!(turn.phase, TurnPhase::Running { .. }));
+        let active = channel.members.values().filter(|member| member.state == MemberState::Active).count();
         let in_queue = |agent: &AgentId| channel.state_of(agent).is_in_queue();
         let listed: BTreeSet<&AgentId> = channel.order.iter().collect();
         let checks = [
@@ -150,7 +152,7 @@ impl Room {
         channel.turn.is_none()
             && channel.paused_ms.is_none()
             && channel.options.for_channel().order != TurnOrder::Manual
-            && channel.in_state(State::Queued).next().is_some()
+            && channel.in_state(MemberState::Queued).next().is_some()
             && !channel.rests()
     }
 
@@ -167,17 +169,23 @@ impl Room {
     /// Lets every agent complete its turns until all messages are seen.
     pub(crate) fn drain(&mut self, now_ms: i64) {
         let by = || "p".to_owned();
-        self.play(Event::Resumed { by: by() }, now_ms);
-        self.play(Event::OptionsSet { scope: Scope::Channel, options: TurnOptions::default() }, now_ms);
-        self.play(Event::OptionsSet { scope: Scope::Project, options: TurnOptions::default() }, now_ms);
+        self.play(ChannelEvent::Resumed { by: by() }, now_ms);
+        self.play(
+            ChannelEvent::OptionsSet { scope: OptionScope::Channel, options: TurnOptions::default() },
+            now_ms,
+        );
+        self.play(
+            ChannelEvent::OptionsSet { scope: OptionScope::Project, options: TurnOptions::default() },
+            now_ms,
+        );
         for _ in 0..100 {
             let Some(turn) = self.channel.turn.clone() else { break };
             match turn.phase {
-                Phase::Running { .. } => {
-                    self.play(Event::TurnCompleted { agent: turn.agent, turn: Some(turn.id) }, now_ms);
+                TurnPhase::Running { .. } => {
+                    self.play(ChannelEvent::TurnCompleted { agent: turn.agent, turn: Some(turn.id) }, now_ms);
                 }
-                Phase::Waiting(_) => {
-                    self.play(Event::Overridden { by: by(), to: OverrideTo::Active }, now_ms)
+                TurnPhase::Waiting(_) => {
+                    self.play(ChannelEvent::Overridden { by: by(), to: OverrideTo::Active }, now_ms)
                 }
             }
         }
@@ -191,9 +199,11 @@ impl Room {
     }
 }
 
-fn says_something(event: &Event) -> bool {
+fn says_something(event: &ChannelEvent) -> bool {
     match event {
-        Event::AgentSpoke { text, .. } | Event::PersonSpoke { text, .. } => text.starts_with("said"),
+        ChannelEvent::AgentSpoke { text, .. } | ChannelEvent::PersonSpoke { text, .. } => {
+            text.starts_with("said")
+        }
         _ => false,
     }
 }

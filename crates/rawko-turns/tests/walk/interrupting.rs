@@ -1,7 +1,7 @@
 //! A person speaks while an agent has the turn: four modes.
 
 use expect_test::expect;
-use rawko_turns::{Event, OverrideTo};
+use rawko_turns::{ChannelEvent, OverrideTo};
 
 use crate::support::Walk;
 
@@ -57,7 +57,7 @@ fn interrupt_pauses_the_turn_while_the_person_has_the_floor() {
 #[test]
 fn a_person_gives_the_floor_back() {
     let walk = Walk::with(&["pm", "dev"]).options(r#"{"humanInterruptMode": "interrupt"}"#).person("Stop.");
-    let back = Event::Overridden { by: "kim".into(), to: OverrideTo::Active };
+    let back = ChannelEvent::Overridden { by: "kim".into(), to: OverrideTo::Active };
     expect![[r#"
         > kim: Stop.
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"WAITING","trigger":"Human interrupt","channel":"reviews","reason":"by kim"}

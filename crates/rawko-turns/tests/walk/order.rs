@@ -1,6 +1,6 @@
 //! Turn order: round-robin, by priority, or named by a person.
 
-use rawko_turns::{Event, Refusal, reduce};
+use rawko_turns::{ChannelEvent, ChannelRefusal, reduce};
 
 use crate::support::Walk;
 
@@ -13,7 +13,7 @@ fn round(mut walk: Walk, turns: usize) -> String {
 }
 
 fn prioritise(walk: Walk, agent: &str, priority: i32) -> Walk {
-    walk.play("priority", Event::PrioritySet { agent: agent.into(), priority })
+    walk.play("priority", ChannelEvent::PrioritySet { agent: agent.into(), priority })
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn priority_decides_within_a_cycle_and_starves_nobody() {
 #[test]
 fn manual_is_whom_a_person_names_and_nobody_otherwise() {
     let walk = Walk::with(&["a", "b", "c"]).options(r#"{"turnOrder": "manual"}"#);
-    let name = |agent: &str| Event::NextNamed { agent: agent.into(), by: "kim".into() };
+    let name = |agent: &str| ChannelEvent::NextNamed { agent: agent.into(), by: "kim".into() };
     let walk =
         walk.complete("a").person("Hm").play("next c", name("c")).complete("c").play("next c", name("c"));
     assert_eq!(walk.grants(), "c c");
@@ -40,14 +40,14 @@ fn manual_is_whom_a_person_names_and_nobody_otherwise() {
 #[test]
 fn a_person_may_name_the_next_in_any_order() {
     let walk = Walk::with(&["a", "b", "c"]);
-    let walk = walk.play("next c", Event::NextNamed { agent: "c".into(), by: "kim".into() });
+    let walk = walk.play("next c", ChannelEvent::NextNamed { agent: "c".into(), by: "kim".into() });
     assert_eq!(round(walk, 4), "c a b c");
 }
 
 #[test]
 fn the_list_can_be_put_in_order_in_mid_cycle() {
     let walk = Walk::with(&["a", "b", "c", "d"]);
-    let order = Event::OrderSet { agents: ["d", "a", "c"].map(Into::into).to_vec() };
+    let order = ChannelEvent::OrderSet { agents: ["d", "a", "c"].map(Into::into).to_vec() };
     assert_eq!(round(walk.play("order", order), 4), "c b d a");
 }
 
@@ -56,10 +56,10 @@ fn an_order_of_strangers_is_refused() {
     let mut channel = Walk::with(&["a", "b"]).channel;
     let mut order = |names: &[&str]| {
         let agents = names.iter().map(|name| (*name).into()).collect();
-        reduce(&mut channel, Event::OrderSet { agents }, 0)
+        reduce(&mut channel, ChannelEvent::OrderSet { agents }, 0)
     };
-    assert_eq!(order(&["a", "z"]), Err(Refusal::NotInQueue { agent: "z".into() }));
-    assert_eq!(order(&["a", "a"]), Err(Refusal::NamedTwice { agent: "a".into() }));
+    assert_eq!(order(&["a", "z"]), Err(ChannelRefusal::NotInQueue { agent: "z".into() }));
+    assert_eq!(order(&["a", "a"]), Err(ChannelRefusal::NamedTwice { agent: "a".into() }));
 }
 
 #[test]

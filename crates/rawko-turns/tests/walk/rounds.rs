@@ -1,7 +1,7 @@
 //! Rounds without progress: channels whose agents only talk, repeat themselves or do nothing rest as stuck within six
 //! rounds of default settings, and channels with work that gets nearer to its goal, or with people, never do.
 
-use rawko_turns::{Event, Judgement};
+use rawko_turns::{ChannelEvent, RoundJudgement};
 
 use crate::support::Walk;
 
@@ -49,8 +49,9 @@ fn play(
         }
         let without = walk.without();
         let judged = |walk: Walk, without: u32, is_loop: bool| {
-            let judgement = Judgement { without, is_loop, memory: serde_json::Value::Null, counted: None };
-            walk.play("judged", Event::RoundJudged { judgement })
+            let judgement =
+                RoundJudgement { without, is_loop, memory: serde_json::Value::Null, counted: None };
+            walk.play("judged", ChannelEvent::RoundJudged { judgement })
         };
         walk = match after(round) {
             After::Nothing => walk,
@@ -266,8 +267,9 @@ fn the_agents_hear_of_it_and_a_person_wakes_the_channel() {
 
 /// A judgement that arrives late, about the round after which `counted` rounds were without progress.
 fn late(walk: Walk, without: u32, counted: u32, is_loop: bool) -> Walk {
-    let judgement = Judgement { without, is_loop, memory: serde_json::Value::Null, counted: Some(counted) };
-    walk.play("judged late", Event::RoundJudged { judgement })
+    let judgement =
+        RoundJudgement { without, is_loop, memory: serde_json::Value::Null, counted: Some(counted) };
+    walk.play("judged late", ChannelEvent::RoundJudged { judgement })
 }
 
 fn talked(rounds: usize) -> Walk {

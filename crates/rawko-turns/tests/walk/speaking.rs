@@ -1,7 +1,7 @@
 //! Permission to speak, and the handling of messages.
 
 use expect_test::expect;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 
 use crate::support::Walk;
 
@@ -85,7 +85,8 @@ fn what_is_out_of_turn_is_refused_with_a_reason() {
 #[test]
 fn the_same_message_again_is_recognised() {
     let walk = Walk::with(&["pm", "dev"]).say_in("pm", 1, "m-1", "Hello.").say_in("pm", 1, "m-1", "Hello.");
-    let again = || Event::PersonSpoke { person: "kim".into(), id: Some("k-1".into()), text: "Hi".into() };
+    let again =
+        || ChannelEvent::PersonSpoke { person: "kim".into(), id: Some("k-1".into()), text: "Hi".into() };
     expect![[r#"
         > pm: Hello. (turn 1, id m-1)
             #1 pm: Hello.

@@ -1,16 +1,16 @@
 //! Control by people while turns run.
 
 use expect_test::expect;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 
 use crate::support::Walk;
 
-fn pause() -> Event {
-    Event::Paused { by: "kim".into() }
+fn pause() -> ChannelEvent {
+    ChannelEvent::Paused { by: "kim".into() }
 }
 
-fn resume() -> Event {
-    Event::Resumed { by: "kim".into() }
+fn resume() -> ChannelEvent {
+    ChannelEvent::Resumed { by: "kim".into() }
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn nobody_is_granted_a_turn_in_a_paused_channel() {
 
 #[test]
 fn a_turn_is_skipped() {
-    let skip = || Event::Skipped { by: "kim".into() };
+    let skip = || ChannelEvent::Skipped { by: "kim".into() };
     expect![[r#"
         > skip
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"QUEUED","trigger":"Skipped","channel":"reviews","reason":"by kim"}

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use rawko_turns::{
-    AgentId, Author, Channel, Effect, Event, Loss, Scope, State, TurnId, TurnOptions, WaitUntil, reduce,
+    AgentId, Channel, ChannelEffect, ChannelEvent, Loss, MemberState, MessageAuthor, OptionScope, TurnId,
+    TurnOptions, WaitUntil, reduce,
 };
 
 /// 2026-02-04T21:00:00Z, the time in the example of the specification.
@@ -40,7 +41,7 @@ impl Walk {
         let options: TurnOptions = serde_json::from_str(json).unwrap();
         reduce(
             &mut self.channel,
-            Event::OptionsSet { scope: Scope::Agent(agent.into()), options },
+            ChannelEvent::OptionsSet { scope: OptionScope::Agent(agent.into()), options },
             self.now_ms,
         )
         .unwrap();
@@ -51,86 +52,96 @@ impl Walk {
         let session = Some(format!("s-{agent}"));
         self.play(
             &format!("{agent} assigned"),
-            Event::Assigned { agent: agent.into(), by: "kim".into(), session },
+            ChannelEvent::Assigned { agent: agent.into(), by: "kim".into(), session },
         )
     }
 
     pub(crate) fn assign_absent(self, agent: &str) -> Self {
-        let event = Event::Assigned { agent: agent.into(), by: "kim".into(), session: None };
+        let event = ChannelEvent::Assigned { agent: agent.into(), by: "kim".into(), session: None };
         self.play(&format!("{agent} assigned while away"), event)
     }
 
     pub(crate) fn start(self, agent: &str) -> Self {
-        let event = Event::AgentStarted { agent: agent.into(), session: "s-2".into(), resumed: false };
+        let event = ChannelEvent::AgentStarted { agent: agent.into(), session: "s-2".into(), resumed: false };
         self.play(&format!("{agent} starts"), event)
     }
 
     pub(crate) fn reconnect(self, agent: &str) -> Self {
-        let event = Event::AgentStarted { agent: agent.into(), session: format!("s-{agent}"), resumed: true };
+        let event =
+            ChannelEvent::AgentStarted { agent: agent.into(), session: format!("s-{agent}"), resumed: true };
         self.play(&format!("{agent} reconnects with its session"), event)
     }
 
     pub(crate) fn stop(self, agent: &str) -> Self {
-        self.play(&format!("{agent} stops"), Event::AgentStopped { agent: agent.into() })
+        self.play(&format!("{agent} stops"), ChannelEvent::AgentStopped { agent: agent.into() })
     }
 
     pub(crate) fn lose(self, agent: &str, loss: Loss) -> Self {
-        self.play(&format!("{agent} lost: {}", loss.words()), Event::AgentLost { agent: agent.into(), loss })
+        self.play(
+            &format!("{agent} lost: {}", loss.words()),
+            ChannelEvent::AgentLost { agent: agent.into(), loss },
+        )
     }
 
     pub(crate) fn disconnect(self, agent: &str) -> Self {
-        self.play(&format!("{agent} loses its connection"), Event::ConnectionLost { agent: agent.into() })
+        self.play(
+            &format!("{agent} loses its connection"),
+            ChannelEvent::ConnectionLost { agent: agent.into() },
+        )
     }
 
     pub(crate) fn remove(self, agent: &str) -> Self {
-        self.play(&format!("{agent} removed"), Event::Removed { agent: agent.into(), by: "kim".into() })
+        self.play(
+            &format!("{agent} removed"),
+            ChannelEvent::Removed { agent: agent.into(), by: "kim".into() },
+        )
     }
 
     pub(crate) fn say(self, agent: &str, text: &str) -> Self {
-        let event = Event::AgentSpoke { agent: agent.into(), turn: None, id: None, text: text.into() };
+        let event = ChannelEvent::AgentSpoke { agent: agent.into(), turn: None, id: None, text: text.into() };
         self.play(&format!("{agent}: {text}"), event)
     }
 
     pub(crate) fn say_in(self, agent: &str, turn: u64, id: &str, text: &str) -> Self {
         let (turn, id) = (Some(TurnId(turn)), Some(id.to_owned()));
-        let event = Event::AgentSpoke { agent: agent.into(), turn, id: id.clone(), text: text.into() };
+        let event = ChannelEvent::AgentSpoke { agent: agent.into(), turn, id: id.clone(), text: text.into() };
         self.play(&format!("{agent}: {text} (turn {}, id {})", turn.unwrap(), id.unwrap()), event)
     }
 
     pub(crate) fn person(self, text: &str) -> Self {
-        let event = Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+        let event = ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
         self.play(&format!("kim: {text}"), event)
     }
 
     pub(crate) fn complete(self, agent: &str) -> Self {
-        let event = Event::TurnCompleted { agent: agent.into(), turn: None };
+        let event = ChannelEvent::TurnCompleted { agent: agent.into(), turn: None };
         self.play(&format!("{agent} completes"), event)
     }
 
     pub(crate) fn wait(self, agent: &str, until: WaitUntil, timeout_ms: Option<u64>) -> Self {
         let (agent, reason) = (agent.into(), "a build".into());
-        let event = Event::WaitRequested { agent, turn: None, reason, until, timeout_ms };
+        let event = ChannelEvent::WaitRequested { agent, turn: None, reason, until, timeout_ms };
         self.play(&format!("wait until {until:?}"), event)
     }
 
     pub(crate) fn resolve(self, agent: &str) -> Self {
-        let event = Event::WaitResolved { agent: agent.into(), turn: None };
+        let event = ChannelEvent::WaitResolved { agent: agent.into(), turn: None };
         self.play(&format!("{agent} goes on"), event)
     }
 
     pub(crate) fn after(mut self, ms: i64) -> Self {
         self.now_ms += ms;
-        self.play(&format!("…{ms} ms"), Event::TimePassed)
+        self.play(&format!("…{ms} ms"), ChannelEvent::TimePassed)
     }
 
     pub(crate) fn restart_after(mut self, ms: i64) -> Self {
         self.now_ms += ms;
         let text = serde_json::to_string(&self.channel).unwrap();
         self.channel = serde_json::from_str(&text).unwrap();
-        self.play(&format!("the host starts again after {ms} ms"), Event::Recovered)
+        self.play(&format!("the host starts again after {ms} ms"), ChannelEvent::Recovered)
     }
 
-    pub(crate) fn play(mut self, label: &str, event: Event) -> Self {
+    pub(crate) fn play(mut self, label: &str, event: ChannelEvent) -> Self {
         writeln!(self.text, "> {label}").unwrap();
         let before = self.channel.clone();
         match reduce(&mut self.channel, event, self.now_ms) {
@@ -143,49 +154,49 @@ impl Walk {
         self
     }
 
-    fn note(&mut self, effect: &Effect) {
+    fn note(&mut self, effect: &ChannelEffect) {
         let line = match effect {
-            Effect::Moved(moved) => {
+            ChannelEffect::Moved(moved) => {
                 format!("log {}", serde_json::to_string(&moved.log_line(&self.channel.name)).unwrap())
             }
-            Effect::Posted(message) => {
+            ChannelEffect::Posted(message) => {
                 let who = match &message.author {
-                    Author::Notice => "notice",
-                    Author::Agent(agent) => agent.as_str(),
-                    Author::Person(name) => name,
+                    MessageAuthor::Notice => "notice",
+                    MessageAuthor::Agent(agent) => agent.as_str(),
+                    MessageAuthor::Person(name) => name,
                 };
                 let late = if message.late { " (late)" } else { "" };
                 format!("#{} {who}: {}{late}", message.number, message.text)
             }
-            Effect::Held { text, .. } => format!("held: {text}"),
-            Effect::Delivered { number, to } => format!("#{number} to {}", names(to)),
-            Effect::Granted { agent, turn, deadline_ms, after, upto, again } => {
+            ChannelEffect::Held { text, .. } => format!("held: {text}"),
+            ChannelEffect::Delivered { number, to } => format!("#{number} to {}", names(to)),
+            ChannelEffect::Granted { agent, turn, deadline_ms, after, upto, again } => {
                 let until =
                     deadline_ms.map_or("paused".to_owned(), |due| format!("{} ms", due - self.now_ms));
                 let again = if *again { " again" } else { "" };
                 format!("turn {turn} granted to {agent}{again}: {until}, {}", range(*after, *upto))
             }
-            Effect::Suspended { agent, turn, reason } => {
+            ChannelEffect::Suspended { agent, turn, reason } => {
                 format!("turn {turn} of {agent} suspended: {reason:?}")
             }
-            Effect::WaitBegan { agent, turn, due_ms } => {
+            ChannelEffect::WaitBegan { agent, turn, due_ms } => {
                 format!("turn {turn} of {agent} waits at most {} ms", due_ms - self.now_ms)
             }
-            Effect::Resumed { agent, turn, deadline_ms, after, upto } => {
+            ChannelEffect::Resumed { agent, turn, deadline_ms, after, upto } => {
                 format!(
                     "turn {turn} of {agent} goes on: {} ms, {}",
                     deadline_ms - self.now_ms,
                     range(*after, *upto)
                 )
             }
-            Effect::Ended { agent, turn, reason } => {
+            ChannelEffect::Ended { agent, turn, reason } => {
                 format!("turn {turn} of {agent} ended: {}", reason.as_str())
             }
-            Effect::Assigned { agent } => format!("{agent} is told: assigned"),
-            Effect::Dismissed { agent, by } => format!("{agent} is told: removed by {by}"),
-            Effect::Warned { agent, turn, text } => format!("warning, {agent}, turn {turn}: {text}"),
+            ChannelEffect::Assigned { agent } => format!("{agent} is told: assigned"),
+            ChannelEffect::Dismissed { agent, by } => format!("{agent} is told: removed by {by}"),
+            ChannelEffect::Warned { agent, turn, text } => format!("warning, {agent}, turn {turn}: {text}"),
             // For the host only.
-            Effect::RoundEnded { .. } => return,
+            ChannelEffect::RoundEnded { .. } => return,
         };
         writeln!(self.text, "    {line}").unwrap();
     }
@@ -219,7 +230,7 @@ impl Walk {
         self.channel.rounds.without
     }
 
-    pub(crate) fn state(&self, agent: &str) -> State {
+    pub(crate) fn state(&self, agent: &str) -> MemberState {
         self.channel.state_of(&agent.into())
     }
 }

@@ -1,7 +1,7 @@
 //! The transition table, row by row: the effects of each event and the log line.
 
 use expect_test::{Expect, expect};
-use rawko_turns::{Loss, Move, State, WaitUntil};
+use rawko_turns::{LifecycleMove, Loss, MemberState, WaitUntil};
 
 use crate::support::Walk;
 
@@ -203,19 +203,30 @@ fn waiting_to_offline_agent_disconnects() {
 #[test]
 fn the_chart_knows_the_same_moves() {
     let text = include_str!("../../../../charts/agent_lifecycle.yaml");
-    let source = rawko_chart::Source::new("agent_lifecycle.yaml", text);
+    let source = rawko_chart::SourceFile::new("agent_lifecycle.yaml", text);
     let chart = rawko_chart::load(&source, &rawko_chart::Registry::default()).chart.expect("the chart loads");
-    let paths: [(State, &[Move]); 5] = [
-        (State::Offline, &[]),
-        (State::Idle, &[Move::AgentStarted]),
-        (State::Queued, &[Move::AgentStarted, Move::Assigned]),
-        (State::Active, &[Move::AgentStarted, Move::Assigned, Move::TurnGranted]),
-        (State::Waiting, &[Move::AgentStarted, Move::Assigned, Move::TurnGranted, Move::WaitRequested]),
+    let paths: [(MemberState, &[LifecycleMove]); 5] = [
+        (MemberState::Offline, &[]),
+        (MemberState::Idle, &[LifecycleMove::AgentStarted]),
+        (MemberState::Queued, &[LifecycleMove::AgentStarted, LifecycleMove::Assigned]),
+        (
+            MemberState::Active,
+            &[LifecycleMove::AgentStarted, LifecycleMove::Assigned, LifecycleMove::TurnGranted],
+        ),
+        (
+            MemberState::Waiting,
+            &[
+                LifecycleMove::AgentStarted,
+                LifecycleMove::Assigned,
+                LifecycleMove::TurnGranted,
+                LifecycleMove::WaitRequested,
+            ],
+        ),
     ];
     for (state, path) in paths {
-        for (by, solo) in Move::ALL.into_iter().flat_map(|by| [(by, false), (by, true)]) {
+        for (by, solo) in LifecycleMove::ALL.into_iter().flat_map(|by| [(by, false), (by, true)]) {
             let (mut snapshot, _) = rawko_core::start(&chart, rawko_core::Value::Null, 0).unwrap();
-            let mut take = |by: Move, solo: bool| {
+            let mut take = |by: LifecycleMove, solo: bool| {
                 let data = rawko_core::Value::map([("solo", rawko_core::Value::Bool(solo))]);
                 let event = rawko_core::Event::named(by.as_str(), data);
                 rawko_core::step(&chart, &mut snapshot, event, 0).unwrap();

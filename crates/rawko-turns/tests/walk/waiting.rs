@@ -1,7 +1,7 @@
 //! An agent waits within its turn; no other agent gets the turn meanwhile.
 
 use expect_test::expect;
-use rawko_turns::{Event, OverrideTo, State, WaitUntil};
+use rawko_turns::{ChannelEvent, MemberState, OverrideTo, WaitUntil};
 
 use crate::support::{NINE, Walk};
 
@@ -37,10 +37,10 @@ fn a_wait_ends_with_what_it_waits_for() {
     let by_time = until(WaitUntil::Time(NINE + 5_000)).after(4_999).after(1);
     let only_itself = until(WaitUntil::Resumed).person("Hello");
     for (walk, state) in [
-        (by_message, State::Active),
-        (by_person, State::Active),
-        (by_time, State::Active),
-        (only_itself, State::Waiting),
+        (by_message, MemberState::Active),
+        (by_person, MemberState::Active),
+        (by_time, MemberState::Active),
+        (only_itself, MemberState::Waiting),
     ] {
         assert_eq!(walk.state("pm"), state);
     }
@@ -84,7 +84,7 @@ fn a_person_for_whom_somebody_waits_is_not_held_back() {
 
 #[test]
 fn a_person_decides_about_a_waiting_agent() {
-    let decide = |to| Event::Overridden { by: "kim".into(), to };
+    let decide = |to| ChannelEvent::Overridden { by: "kim".into(), to };
     let walk = Walk::with(&["pm", "dev"]).play("kim: go on", decide(OverrideTo::Active));
     let walk = walk.wait("pm", WaitUntil::Resumed, None).play("kim: go on", decide(OverrideTo::Active));
     let walk = walk.wait("pm", WaitUntil::Resumed, None).play("kim: enough", decide(OverrideTo::Queued));

@@ -5,16 +5,22 @@ use std::sync::Arc;
 use rawko_core::{NodeId, ServiceClass, ServiceName, TimerPurpose};
 
 use super::Explorer;
-use crate::graph::{Cause, Counterexample, Input};
-use crate::inputs::Choice;
-use crate::machine::{Moment, StepFacts};
-use crate::state::State;
+use crate::graph::{Counterexample, InputCause, ModelInput};
+use crate::inputs::InputChoice;
+use crate::machine::{StepFact, StepFacts};
+use crate::state::ModelState;
 use crate::tools;
 use crate::watch::LeadBits;
 
 impl Explorer<'_, '_> {
     /// Notes the answers of people: 1 for an approval, 2 for a denial.
-    pub(super) fn answered(&self, choice: &Choice, state: &State, next: &State, monitors: &mut [i64]) {
+    pub(super) fn answered(
+        &self,
+        choice: &InputChoice,
+        state: &ModelState,
+        next: &ModelState,
+        monitors: &mut [i64],
+    ) {
         let first = self.watch.properties.len();
         for (number, id) in self.found.questions.iter().enumerate() {
             if let Some((of, denies)) = &choice.answer
@@ -23,14 +29,14 @@ impl Explorer<'_, '_> {
                 monitors[first + number] = if *denies { 2 } else { 1 };
             }
         }
-        if choice.cause != Cause::Timer {
+        if choice.cause != InputCause::Timer {
             return;
         }
         for invocation in state.snapshot.pending() {
             let id = self.model.chart.invoke_name(invocation.invoke);
             let is_open = next.snapshot.invocation(invocation.id).is_some();
             let is_due = |due_ms: i64| match choice.input {
-                Input::Advance { .. } => due_ms <= next.now_ms,
+                ModelInput::Advance { .. } => due_ms <= next.now_ms,
                 _ => true,
             };
             let expires = state.expiries.iter().any(|(of, due_ms)| *of == invocation.id && is_due(*due_ms));
@@ -51,25 +57,25 @@ impl Explorer<'_, '_> {
     pub(super) fn judge(
         &mut self,
         before: &[NodeId],
-        at: Option<(u32, &Input)>,
+        at: Option<(u32, &ModelInput)>,
         facts: &StepFacts,
-        state: &State,
+        state: &ModelState,
         monitors: &mut [i64],
     ) -> LeadBits {
-        let none = Input::Advance { ms: 0 };
+        let none = ModelInput::Advance { ms: 0 };
         let (node, input) = at.map_or((None, &none), |(node, input)| (Some(node), input));
         if let Some(why) = &facts.runaway {
             self.record("bounded_eventless", node, input, why.clone());
         }
         for moment in &facts.moments {
             match moment {
-                Moment::Stalled { id, error } => {
+                StepFact::Stalled { id, error } => {
                     let category = error.get("category");
                     let reason = format!("nothing handles the failure of `{id}` (category {category})");
                     self.errors.add(error);
                     self.record("failures_handled", node, input, reason);
                 }
-                Moment::Invoked { id, src, input: data, .. } => {
+                StepFact::Invoked { id, src, input: data, .. } => {
                     if let Some(why) = tools::written_while_reading(self.model, moment, state) {
                         self.record("read_only_phases", node, input, why);
                     }
@@ -88,12 +94,12 @@ impl Explorer<'_, '_> {
                         self.record("bounded_children", node, input, reason);
                     }
                 }
-                Moment::Called(_) => {
+                StepFact::Called(_) => {
                     if let Some(why) = tools::written_while_reading(self.model, moment, state) {
                         self.record("read_only_phases", node, input, why);
                     }
                 }
-                Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) => {}
+                StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) => {}
             }
         }
         self.open_names(facts);
@@ -111,7 +117,9 @@ impl Explorer<'_, '_> {
     /// A property about a service or a tool is not proved if one with a computed name starts that may be it.
     fn open_names(&mut self, facts: &StepFacts) {
         let names = facts.moments.iter().filter_map(|moment| match moment {
-            Moment::Invoked { src: name, .. } | Moment::Called(name) => Some(name.split_once('\u{f8ff}')?.0),
+            StepFact::Invoked { src: name, .. } | StepFact::Called(name) => {
+                Some(name.split_once('\u{f8ff}')?.0)
+            }
             _ => None,
         });
         for known in names.collect::<Vec<_>>() {
@@ -122,27 +130,33 @@ impl Explorer<'_, '_> {
     }
 
     /// A `within` is violated if its time passes before anything else happens.
-    pub(super) fn deadlines(&mut self, node: u32, state: &State) {
+    pub(super) fn deadlines(&mut self, node: u32, state: &ModelState) {
         let due: Vec<(usize, i64)> = self.watch.deadlines(&state.monitors).collect();
         let is_general = self.shared.mode.is_general();
         for (property, deadline_ms) in due {
             let is_first = is_general || state.next_due_ms().is_none_or(|next| next > deadline_ms);
             if is_first && !self.found.own.contains_key(&property) {
-                let input = Input::Advance { ms: deadline_ms + 1 - state.now_ms };
+                let input = ModelInput::Advance { ms: deadline_ms + 1 - state.now_ms };
                 let trace = self.trace(Some(node), &input, "the time has passed".to_owned());
                 self.found.own.insert(property, trace);
             }
         }
     }
 
-    pub(super) fn record(&mut self, name: &'static str, node: Option<u32>, input: &Input, reason: String) {
+    pub(super) fn record(
+        &mut self,
+        name: &'static str,
+        node: Option<u32>,
+        input: &ModelInput,
+        reason: String,
+    ) {
         if !self.found.built_in.contains_key(name) {
             let trace = self.trace(node, input, reason);
             self.found.built_in.insert(name, trace);
         }
     }
 
-    pub(super) fn trace(&self, node: Option<u32>, input: &Input, reason: String) -> Counterexample {
+    pub(super) fn trace(&self, node: Option<u32>, input: &ModelInput, reason: String) -> Counterexample {
         let mut inputs = Vec::new();
         if let Some(node) = node {
             inputs = self.found.graph.path_to(node);
@@ -152,7 +166,7 @@ impl Explorer<'_, '_> {
     }
 
     /// Returns the active states, if steps are traced.
-    pub(super) fn active(&self, state: &State) -> Vec<NodeId> {
+    pub(super) fn active(&self, state: &ModelState) -> Vec<NodeId> {
         if !self.machine.traced {
             return Vec::new();
         }
@@ -165,8 +179,8 @@ impl Explorer<'_, '_> {
         let mut starts = Vec::new();
         for moment in &facts.moments {
             let name = match moment {
-                Moment::Invoked { id, .. } => id,
-                Moment::Called(handler) => handler,
+                StepFact::Invoked { id, .. } => id,
+                StepFact::Called(handler) => handler,
                 _ => continue,
             };
             let effects = &mut self.found.effects;

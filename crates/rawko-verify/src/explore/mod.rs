@@ -13,24 +13,26 @@ use rawko_chart::Atom;
 use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
 use rustc_hash::FxHashMap;
 
-use pending::{Work, WorkName};
+use pending::{PendingItem, WorkName};
 use widening::Widening;
 
-use crate::analysis::Analysis;
+use crate::analysis::DataAnalysis;
 use crate::ceiling::{Starts, starts};
 use crate::children::{ChildOutcomes, DistinctValues, Ending};
-use crate::graph::{Cause, Counterexample, Graph, Input, Node, NonMaxU32, PendingWork, Start};
-use crate::inputs::{Inputs, Pick};
+use crate::graph::{
+    Counterexample, Graph, InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode,
+};
+use crate::inputs::{ChartInputs, Pick};
 use crate::machine::{Machine, StepFacts};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
-use crate::oracle::{SCRIPTS_MAX, Script};
-use crate::state::State;
+use crate::oracle::{SCRIPTS_MAX, StepScript};
+use crate::state::ModelState;
 use crate::visited::{Storage, Visited};
-use crate::watch::Watch;
+use crate::watch::PropertyWatch;
 
 /// Limits of an exploration.
-pub struct Limits<'l> {
+pub struct ExplorationLimits<'l> {
     /// States after which the exploration ends; verdicts that are still open become `unknown`.
     pub states_max: usize,
     /// Asked now and then with the number of states found; true ends the exploration.
@@ -40,10 +42,10 @@ pub struct Limits<'l> {
 }
 
 /// What all explorations of one verification share.
-pub(crate) struct Shared<'m> {
+pub(crate) struct SharedExploration<'m> {
     pub(crate) charts: &'m [Model],
     pub(crate) world: &'m World,
-    pub(crate) limits: &'m Limits<'m>,
+    pub(crate) limits: &'m ExplorationLimits<'m>,
     pub(crate) children: BTreeMap<String, Arc<ChildOutcomes>>,
     /// The charts that are being explored, outermost first.
     pub(crate) stack: Vec<String>,
@@ -87,16 +89,16 @@ pub(crate) struct ExplorationResult {
 
 pub(crate) struct Explorer<'m, 's> {
     model: &'m Model,
-    analysis: &'m Analysis,
-    shared: &'s mut Shared<'m>,
+    analysis: &'m DataAnalysis,
+    shared: &'s mut SharedExploration<'m>,
     machine: Machine<'m>,
-    watch: Watch<'m>,
+    watch: PropertyWatch<'m>,
     relative: Vec<bool>,
-    inputs: Inputs<'m>,
+    inputs: ChartInputs<'m>,
     visited: Visited,
     /// The identity of the state at hand.
     key: Vec<u8>,
-    queue: VecDeque<(u32, State)>,
+    queue: VecDeque<(u32, ModelState)>,
     picks: Vec<Pick>,
     work: FxHashMap<WorkName, u16>,
     widening: Widening,
@@ -107,12 +109,12 @@ pub(crate) struct Explorer<'m, 's> {
 }
 
 impl<'m, 's> Explorer<'m, 's> {
-    pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut Shared<'m>) -> Self {
+    pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut SharedExploration<'m>) -> Self {
         let analysis = if is_child { &model.child_analysis } else { &model.analysis };
         let properties = if is_child { &[][..] } else { &model.properties[..] };
         let shared_mode = shared.mode;
         let is_general = shared_mode.is_general();
-        let watch = Watch { chart: &model.chart, properties, world: shared.world, is_general };
+        let watch = PropertyWatch { chart: &model.chart, properties, world: shared.world, is_general };
         let questions: Vec<Arc<str>> = model
             .invokes()
             .filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human))
@@ -135,7 +137,7 @@ impl<'m, 's> Explorer<'m, 's> {
         let is_of_step = |atom: &Atom| !matches!(atom, Atom::In(_) | Atom::Ended(_));
         let everywhere = (mentioned.collect(), atoms().any(is_of_step));
         let how = (shared.mode, shared.tick_ms);
-        let inputs = Inputs::new(model, analysis, everywhere, how);
+        let inputs = ChartInputs::new(model, analysis, everywhere, how);
         let mut graph = Graph { complete: true, ..Graph::default() };
         // States that were not expanded have no pending work.
         graph.pending.number(PendingWork::default());
@@ -221,7 +223,7 @@ impl<'m, 's> Explorer<'m, 's> {
     fn start(&mut self, input: Value) {
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.analysis.undecided, self.shared.mode, script);
+            let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
             let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
             let started = self.machine.start(input.clone(), decisions);
             self.add_scripts(script, &mut scripts);
@@ -230,7 +232,7 @@ impl<'m, 's> Explorer<'m, 's> {
     }
 
     /// Adds the scripts that decide a guard of the last step otherwise.
-    fn add_scripts(&mut self, script: Script<'_>, scripts: &mut Vec<Vec<bool>>) {
+    fn add_scripts(&mut self, script: StepScript<'_>, scripts: &mut Vec<Vec<bool>>) {
         self.found.is_bounded |= script.is_bounded();
         let (others, mut are_all) = script.others();
         are_all &= scripts.len() + others.len() <= SCRIPTS_MAX;
@@ -240,7 +242,7 @@ impl<'m, 's> Explorer<'m, 's> {
         }
     }
 
-    fn started(&mut self, started: Result<(State, StepFacts), rawko_core::StepError>) {
+    fn started(&mut self, started: Result<(ModelState, StepFacts), rawko_core::StepError>) {
         match started {
             Ok((mut state, facts)) => {
                 state.monitors = self.watch.initial();
@@ -251,19 +253,19 @@ impl<'m, 's> Explorer<'m, 's> {
                 let starts = self.starts(&facts);
                 self.found.graph.start_starts.extend(starts);
                 let node = self.insert(state, None);
-                let start = Start { node, from_bits: bits.from, to_bits: bits.to };
+                let start = StartState { node, from_bits: bits.from, to_bits: bits.to };
                 self.found.graph.starts.push(start);
             }
             Err(error) => {
                 if self.shared.stack.len() > 1 {
                     self.inputs.gaps.insert("a child chart does not start".to_owned());
                 }
-                self.record("bounded_eventless", None, &Input::Advance { ms: 0 }, error.to_string());
+                self.record("bounded_eventless", None, &ModelInput::Advance { ms: 0 }, error.to_string());
             }
         }
     }
 
-    fn insert(&mut self, mut state: State, parent: Option<u32>) -> u32 {
+    fn insert(&mut self, mut state: ModelState, parent: Option<u32>) -> u32 {
         if self.shared.mode.is_general() {
             self.widening.widen(&mut state, self.analysis);
         }
@@ -289,12 +291,12 @@ impl<'m, 's> Explorer<'m, 's> {
         }
         let parent = parent.and_then(NonMaxU32::new);
         let is_over = status.is_over();
-        self.found.graph.nodes.push(Node { parent, configuration, is_over, ..Node::default() });
+        self.found.graph.nodes.push(StateNode { parent, configuration, is_over, ..StateNode::default() });
         self.queue.push_back((next, state));
         next
     }
 
-    fn expand(&mut self, node: u32, state: &State) {
+    fn expand(&mut self, node: u32, state: &ModelState) {
         let pending = self.pending(state);
         let mut has_dead_work = false;
         let mut known: Vec<(u64, Option<Arc<ChildOutcomes>>)> = Vec::new();
@@ -319,8 +321,8 @@ impl<'m, 's> Explorer<'m, 's> {
         let (mut has_inputs, mut takes_events) = (false, false);
         for pick in &picks {
             let facts = self.step(node, state, &before, &pending, *pick);
-            has_inputs |= facts.1 != Cause::Wait && (facts.0 || facts.1 != Cause::Outside);
-            takes_events |= facts.0 && facts.1 == Cause::Outside;
+            has_inputs |= facts.1 != InputCause::Wait && (facts.0 || facts.1 != InputCause::Outside);
+            takes_events |= facts.0 && facts.1 == InputCause::Outside;
         }
         self.picks = picks;
         let end = self.found.graph.edges.len() as u32;
@@ -338,19 +340,19 @@ impl<'m, 's> Explorer<'m, 's> {
         let (mut for_people, mut for_events, mut for_both) = (Vec::new(), Vec::new(), Vec::new());
         for (number, item) in &pending {
             match item {
-                Work::Question(_) => questions.push(*number),
-                Work::Call(id) if cannot_answer(*id) => {}
-                Work::Call(id) if ending(*id) != Ending::Always => match ending(*id) {
+                PendingItem::Question(_) => questions.push(*number),
+                PendingItem::Call(id) if cannot_answer(*id) => {}
+                PendingItem::Call(id) if ending(*id) != Ending::Always => match ending(*id) {
                     Ending::IfPeopleAnswer => for_people.push(*number),
                     Ending::IfEventsArrive => for_events.push(*number),
                     Ending::IfBoth => for_both.push(*number),
                     Ending::Always | Ending::Never => {}
                 },
-                Work::Timer(_) => {
+                PendingItem::Timer(_) => {
                     work.push(*number);
                     timers.push(*number);
                 }
-                Work::Call(_) | Work::Expiry(_) => work.push(*number),
+                PendingItem::Call(_) | PendingItem::Expiry(_) => work.push(*number),
             }
         }
         let asks = !questions.is_empty();

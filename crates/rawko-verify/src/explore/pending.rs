@@ -6,13 +6,13 @@ use rawko_core::{Invocation, ServiceClass, ServiceName, TimerPurpose, Value};
 
 use super::Explorer;
 use crate::children::{ChildOutcomes, find};
-use crate::state::State;
+use crate::state::ModelState;
 
 /// Generations of children that an instance may have, as the instance machine limits them.
 const GENERATIONS_MAX: usize = 32;
 
 /// Pending work by its id.
-pub(super) enum Work {
+pub(super) enum PendingItem {
     Timer(u64),
     Call(u64),
     Question(u64),
@@ -35,7 +35,7 @@ pub(super) enum WorkName {
 }
 
 impl Explorer<'_, '_> {
-    pub(super) fn pending(&mut self, state: &State) -> Vec<(u16, Work)> {
+    pub(super) fn pending(&mut self, state: &ModelState) -> Vec<(u16, PendingItem)> {
         let mut pending = Vec::new();
         for timer in state.snapshot.timers() {
             let name = match &timer.purpose {
@@ -49,19 +49,23 @@ impl Explorer<'_, '_> {
                 TimerPurpose::InvokeRetry { invocation } => WorkName::Retry(invoke_of(state, *invocation)),
                 TimerPurpose::EachContinue { .. } => WorkName::Each,
             };
-            pending.push((self.number(name), Work::Timer(timer.id)));
+            pending.push((self.number(name), PendingItem::Timer(timer.id)));
         }
         for invocation in state.snapshot.pending() {
             let is_person = ServiceName::of(&invocation.src).class == ServiceClass::Human;
             let number = self.number(WorkName::Call(call_of(&invocation)));
-            let item = if is_person { Work::Question(invocation.id) } else { Work::Call(invocation.id) };
+            let item = if is_person {
+                PendingItem::Question(invocation.id)
+            } else {
+                PendingItem::Call(invocation.id)
+            };
             if !state.waits_for_retry(invocation.id) {
                 pending.push((number, item));
             }
         }
         for (invocation, _) in &state.expiries {
             let name = WorkName::Expiry(invoke_of(state, *invocation));
-            pending.push((self.number(name), Work::Expiry(*invocation)));
+            pending.push((self.number(name), PendingItem::Expiry(*invocation)));
         }
         pending
     }
@@ -102,7 +106,7 @@ impl Explorer<'_, '_> {
     }
 }
 
-fn invoke_of(state: &State, id: u64) -> Option<CallName> {
+fn invoke_of(state: &ModelState, id: u64) -> Option<CallName> {
     state.snapshot.invocation(id).map(|invocation| call_of(&invocation))
 }
 

@@ -3,13 +3,13 @@
 use rawko_core::NodeId;
 
 use super::Explorer;
-use super::pending::Work;
-use crate::graph::{Cause, Edge, Input, Label};
-use crate::inputs::{Choice, Pick};
+use super::pending::PendingItem;
+use crate::graph::{Edge, InputCause, Label, ModelInput};
+use crate::inputs::{InputChoice, Pick};
 use crate::machine::StepFacts;
 use crate::mode::Mode;
-use crate::oracle::Script;
-use crate::state::State;
+use crate::oracle::StepScript;
+use crate::state::ModelState;
 use crate::tools;
 use crate::watch::LeadBits;
 
@@ -18,22 +18,22 @@ impl Explorer<'_, '_> {
     pub(super) fn step(
         &mut self,
         node: u32,
-        state: &State,
+        state: &ModelState,
         before: &[NodeId],
-        pending: &[(u16, Work)],
+        pending: &[(u16, PendingItem)],
         pick: Pick,
-    ) -> (bool, Cause) {
+    ) -> (bool, InputCause) {
         let choice = self.inputs.choice(pick.choice);
         let (mut scripts, mut handled) = (vec![Vec::new()], false);
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.analysis.undecided, self.shared.mode, script);
+            let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
             let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
             let mut next = state.clone();
             let facts = match &choice.input {
-                Input::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
-                Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
-                Input::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
-                Input::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
+                ModelInput::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
+                ModelInput::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
+                ModelInput::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
+                ModelInput::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
             };
             self.add_scripts(script, &mut scripts);
             handled |= facts.handled;
@@ -46,9 +46,9 @@ impl Explorer<'_, '_> {
     fn took(
         &mut self,
         node: u32,
-        (state, mut next): (&State, State),
-        (before, pending): (&[NodeId], &[(u16, Work)]),
-        (pick, choice): (Pick, &Choice),
+        (state, mut next): (&ModelState, ModelState),
+        (before, pending): (&[NodeId], &[(u16, PendingItem)]),
+        (pick, choice): (Pick, &InputChoice),
         facts: &StepFacts,
     ) {
         let cause = choice.cause;
@@ -57,13 +57,13 @@ impl Explorer<'_, '_> {
         let at = Some((node, &choice.input));
         // Time that passes is not a step.
         let bits = match cause {
-            Cause::Wait => LeadBits::default(),
+            InputCause::Wait => LeadBits::default(),
             _ => self.judge(before, at, facts, &next, &mut monitors),
         };
         next.monitors = monitors;
         let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
         let is_ignored =
-            cause == Cause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
+            cause == InputCause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
         if facts.runaway.is_some() || is_ignored {
             if self.shared.mode.is_general() {
                 self.found.graph.ignored.entry(node).or_default().push(pick.group);
@@ -74,17 +74,17 @@ impl Explorer<'_, '_> {
             return;
         }
         self.shared.edges += 1;
-        let is_pending = |item: &Work| match item {
-            Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
-            Work::Call(id) | Work::Question(id) => next.snapshot.invocation(*id).is_some(),
-            Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
+        let is_pending = |item: &PendingItem| match item {
+            PendingItem::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
+            PendingItem::Call(id) | PendingItem::Question(id) => next.snapshot.invocation(*id).is_some(),
+            PendingItem::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
         };
         let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
         let starts = self.starts(facts).into();
         let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
         let spends = facts.moments.iter().any(tools::spends_without_budget);
         let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
-        let is_idle = cause == Cause::Wait || (cause == Cause::Outside && !facts.handled);
+        let is_idle = cause == InputCause::Wait || (cause == InputCause::Outside && !facts.handled);
         let label = self.found.graph.labels.number(Label {
             input: pick.choice,
             cause,

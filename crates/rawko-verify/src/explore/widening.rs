@@ -5,9 +5,9 @@ use rawko_core::expr::{has_unknown, unknown};
 use rawko_core::{Slot, Value};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Analysis;
-use crate::mode::{Detail, Mode};
-use crate::state::{State, size_of};
+use crate::analysis::DataAnalysis;
+use crate::mode::{ExplorationDetail, Mode};
+use crate::state::{ModelState, size_of};
 
 /// Parts of one value.
 const SIZE_MAX: usize = 24;
@@ -24,13 +24,13 @@ impl Widening {
         Self { mode, seen: FxHashMap::default() }
     }
 
-    pub(crate) fn widen(&mut self, state: &mut State, analysis: &Analysis) {
+    pub(crate) fn widen(&mut self, state: &mut ModelState, analysis: &DataAnalysis) {
         for index in 0..state.snapshot.context().len() {
             let slot = Slot(index as u32);
             let value = &state.snapshot.context()[index];
             let is_left_out = match self.mode {
-                Mode::General(Detail::Control) => !matches!(value, Value::Bool(_)),
-                Mode::General(Detail::Coarse) => !analysis.guarding.contains(&slot),
+                Mode::General(ExplorationDetail::Control) => !matches!(value, Value::Bool(_)),
+                Mode::General(ExplorationDetail::Coarse) => !analysis.guarding.contains(&slot),
                 _ => false,
             };
             if is_left_out {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rawko_verify::Verdict;
+use rawko_verify::PropertyVerdict;
 
 use crate::chart::{Chart, Random};
 use crate::support::{replay, report};
@@ -28,20 +28,21 @@ fn verdicts_are_those_of_spin() {
         let model = Model::build(&folder.join(seed.to_string()), &promela::write(&chart));
         if !model.holds("runs") {
             runaways += 1;
-            if is_bounded != Some(Verdict::Violated) {
+            if is_bounded != Some(PropertyVerdict::Violated) {
                 wrong.push(format!("seed {seed}: SPIN finds a runaway, rawko says {is_bounded:?}"));
             }
             continue;
         }
-        if is_bounded != Some(Verdict::Holds) {
+        if is_bounded != Some(PropertyVerdict::Holds) {
             wrong.push(format!("seed {seed}: SPIN finds no runaway, rawko says {is_bounded:?}"));
             continue;
         }
         for number in 0..chart.properties.len() {
             let name = format!("p{number}");
             let own = found.property(&name).unwrap_or_else(|| panic!("`{name}` was not read\n{text}"));
-            let expected = if model.holds(&name) { Verdict::Holds } else { Verdict::Violated };
-            violated += u64::from(expected == Verdict::Violated);
+            let expected =
+                if model.holds(&name) { PropertyVerdict::Holds } else { PropertyVerdict::Violated };
+            violated += u64::from(expected == PropertyVerdict::Violated);
             match own.verdict == expected {
                 true => same += 1,
                 false => {

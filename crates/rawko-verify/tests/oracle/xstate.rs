@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use rawko_chart::{Registry, Source};
+use rawko_chart::{Registry, SourceFile};
 use rawko_core::World;
 use rawko_import::{self as import, ImportOptions, NoteKind};
-use rawko_verify::{Limits, Model, Storage, reachable};
+use rawko_verify::{ExplorationLimits, Model, Storage, reachable};
 use serde_json::Value as Json;
 
 /// Machines in the default suite; `RAWKO_MACHINES` has another number. About one in five is refused by the importer.
@@ -61,7 +61,7 @@ fn reachable_configurations_are_those_of_xstate_graph() {
 
 /// The configurations of a chart, as XState shows them.
 fn reached(yaml: &str) -> BTreeSet<String> {
-    let (model, findings) = Model::load(&Source::new("machine.yaml", yaml), &Registry::default());
+    let (model, findings) = Model::load(&SourceFile::new("machine.yaml", yaml), &Registry::default());
     let model = model.unwrap_or_else(|| panic!("{findings:?}\n{yaml}"));
     let chart = std::sync::Arc::clone(&model.chart);
     let found = RefCell::new(BTreeSet::new());
@@ -71,7 +71,7 @@ fn reached(yaml: &str) -> BTreeSet<String> {
         leaves.sort();
         found.borrow_mut().insert(leaves.join(" "));
     };
-    let limits = Limits { states_max: 100_000, stop: &|_| false, storage: Storage::Exact };
+    let limits = ExplorationLimits { states_max: 100_000, stop: &|_| false, storage: Storage::Exact };
     let extent = reachable(&[model], &World::default(), &limits, &visit).unwrap();
     assert!(extent.is_whole, "{yaml}");
     found.into_inner()

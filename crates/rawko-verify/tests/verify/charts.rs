@@ -4,7 +4,7 @@ use std::path::Path;
 
 use expect_test::expect;
 use rawko_core::World;
-use rawko_verify::{Limits, Model, Storage, verify};
+use rawko_verify::{ExplorationLimits, Model, Storage, verify};
 
 use crate::support::model;
 
@@ -16,7 +16,7 @@ fn summary(path: &str, any_input: bool) -> String {
     let text = std::fs::read_to_string(root().join(path)).unwrap();
     let mut models: Vec<Model> = vec![model(&text)];
     models[0].any_input = any_input;
-    let limits = Limits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
+    let limits = ExplorationLimits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
     let report = verify(&models, &World::default(), &limits).unwrap();
     assert!(report.states > 0);
     let mut text = format!("{path}\n");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Value, World};
 use rawko_sim::{Simulation, Stimulus, Stubs};
-use rawko_verify::{Limits, Model, Storage, Verdict, verify};
+use rawko_verify::{ExplorationLimits, Model, PropertyVerdict, Storage, verify};
 
 use crate::support::{model, replay};
 
@@ -267,7 +267,7 @@ fn what_a_random_run_breaks_is_not_proved() {
         let models: [Model; 1] = [model(&text)];
         // What takes too long stays open.
         let began = std::time::Instant::now();
-        let limits = Limits {
+        let limits = ExplorationLimits {
             states_max: 1_000,
             stop: &|_| began.elapsed() > std::time::Duration::from_millis(500),
             storage: Storage::Exact,
@@ -277,11 +277,11 @@ fn what_a_random_run_breaks_is_not_proved() {
         for (name, broken) in ["p", "q"].into_iter().zip(broken) {
             let found = report.property(name).unwrap();
             match found.verdict {
-                Verdict::Holds => {
+                PropertyVerdict::Holds => {
                     proved += 1;
                     assert_eq!(broken, None, "seed {seed}: `{name}` is proved ({})\n{text}", found.bound);
                 }
-                Verdict::Violated => {
+                PropertyVerdict::Violated => {
                     violated += 1;
                     let lines = replay(&[&text], found.trace.as_ref().unwrap());
                     let last = lines.last().unwrap();
@@ -291,7 +291,7 @@ fn what_a_random_run_breaks_is_not_proved() {
                     };
                     assert!(is_broken, "seed {seed}: the trace of `{name}` does not replay\n{text}");
                 }
-                Verdict::Unknown => {
+                PropertyVerdict::Unknown => {
                     open += 1;
                     missed += usize::from(broken.is_some());
                 }

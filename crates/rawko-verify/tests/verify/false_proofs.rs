@@ -1,7 +1,7 @@
 //! Charts that were once proved although a run breaks the property: each has data or an event that representative values
 //! left out. Such a proof is the worst that `rawko verify` can do.
 
-use rawko_verify::Verdict;
+use rawko_verify::PropertyVerdict;
 
 use crate::support::{replay, report};
 
@@ -9,7 +9,7 @@ use crate::support::{replay, report};
 fn is_broken(charts: &[&str], property: &str) {
     let report = report(charts);
     let found = report.property(property).unwrap();
-    assert_eq!(found.verdict, Verdict::Violated, "{}", found.bound);
+    assert_eq!(found.verdict, PropertyVerdict::Violated, "{}", found.bound);
     replay(charts, found.trace.as_ref().unwrap());
 }
 
@@ -17,7 +17,7 @@ fn is_broken(charts: &[&str], property: &str) {
 fn is_not_proved(charts: &[&str], property: &str) {
     let report = report(charts);
     let found = report.property(property).unwrap();
-    assert_ne!(found.verdict, Verdict::Holds, "{}", found.bound);
+    assert_ne!(found.verdict, PropertyVerdict::Holds, "{}", found.bound);
 }
 
 const LIST: &str = r#"

@@ -2,21 +2,21 @@
 //! under another name or used as a name itself, and children and failures that were thought to end.
 
 use rawko_core::World;
-use rawko_verify::{Limits, Model, Storage, Verdict, verify};
+use rawko_verify::{ExplorationLimits, Model, PropertyVerdict, Storage, verify};
 
 use crate::support::{model, replay};
 
 /// Returns true if verify proves the property. A violation must replay.
 fn is_proved(charts: &[&str], property: &str) -> bool {
     let models: Vec<Model> = charts.iter().map(|text| model(text)).collect();
-    let limits = Limits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
+    let limits = ExplorationLimits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
     let report = verify(&models, &World::default(), &limits).unwrap();
     let found = report.property(property).unwrap();
     if let Some(trace) = &found.trace {
         replay(charts, trace);
     }
     println!("{property}: {} ({})", found.verdict.as_str(), found.bound);
-    found.verdict == Verdict::Holds
+    found.verdict == PropertyVerdict::Holds
 }
 
 /// One chart a section, its children behind `+++`, each with a property `p` that a run breaks.

@@ -1,13 +1,13 @@
 //! Ceilings of a manifest, with what child charts start.
 
 use rawko_core::{Value, World};
-use rawko_verify::{Limits, Model, Storage, manifest};
+use rawko_verify::{ExplorationLimits, Model, Storage, manifest};
 
 use crate::support::model;
 
 fn ceiling(charts: &[&str]) -> String {
     let models: Vec<Model> = charts.iter().map(|text| model(text)).collect();
-    let limits = Limits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
+    let limits = ExplorationLimits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
     let manifest = manifest(&models, &World::default(), &limits).unwrap();
     let ceiling = manifest.get("ceiling");
     let shown = |key: &str| match ceiling.get(key) {

@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rawko_chart::{Registry, Source};
+use rawko_chart::{Registry, SourceFile};
 use rawko_core::World;
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
-use rawko_verify::{Counterexample, Limits, Model, Report, Storage, Verdict, cover, verify};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
+use rawko_verify::{
+    Counterexample, ExplorationLimits, Model, PropertyVerdict, Storage, VerifyReport, cover, verify,
+};
 
 /// Mutants of each chart in the ordinary suite; `RAWKO_MUTANTS` sets another number.
 const EACH: usize = 8;
@@ -15,7 +17,8 @@ const EACH: usize = 8;
 /// Charts whose default input leads through all of their states.
 const CHARTS: [&str; 3] = ["agent_lifecycle", "dry_run", "speaker"];
 
-const LIMITS: Limits<'static> = Limits { states_max: 3_000, stop: &|_| false, storage: Storage::Exact };
+const LIMITS: ExplorationLimits<'static> =
+    ExplorationLimits { states_max: 3_000, stop: &|_| false, storage: Storage::Exact };
 
 struct Mutant {
     name: String,
@@ -87,10 +90,10 @@ fn mutants(text: &str) -> Vec<Mutant> {
 }
 
 fn load(text: &str) -> Option<Model> {
-    Model::load(&Source::new("mutant.yaml", text), &Registry::default()).0
+    Model::load(&SourceFile::new("mutant.yaml", text), &Registry::default()).0
 }
 
-fn played(model: &Model, run: &Counterexample) -> Vec<Line> {
+fn played(model: &Model, run: &Counterexample) -> Vec<ReportLine> {
     let stubs = Stubs::from_value(&run.services).unwrap();
     let mut simulation =
         Simulation::new(Arc::clone(&model.chart), Vec::new(), stubs, World::default(), run.input.clone());
@@ -100,15 +103,15 @@ fn played(model: &Model, run: &Counterexample) -> Vec<Line> {
 }
 
 /// Returns what a scenario could expect of a run.
-fn expected(lines: &[Line]) -> String {
-    let line = |line: &Line| {
+fn expected(lines: &[ReportLine]) -> String {
+    let line = |line: &ReportLine| {
         let invoked: Vec<&str> = line.invoked.iter().map(|invoked| &*invoked.src).collect();
         format!("{:?} {} {} {invoked:?}", line.configuration, line.status, line.context)
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn judged(model: Model) -> Report {
+fn judged(model: Model) -> VerifyReport {
     verify(&[model], &World::default(), &LIMITS).unwrap()
 }
 
@@ -137,8 +140,10 @@ fn mutants_of_our_charts_are_killed() {
             }
             let report = judged(changed);
             let is_broken = own.properties.iter().any(|property| {
-                property.verdict == Verdict::Holds
-                    && report.property(&property.name).is_none_or(|it| it.verdict == Verdict::Violated)
+                property.verdict == PropertyVerdict::Holds
+                    && report
+                        .property(&property.name)
+                        .is_none_or(|it| it.verdict == PropertyVerdict::Violated)
             });
             if is_broken {
                 by_property += 1;

@@ -1,6 +1,6 @@
 //! A chart that does not come to rest when it starts has no states at all, and every property still has a verdict.
 
-use rawko_verify::Verdict;
+use rawko_verify::PropertyVerdict;
 
 use crate::support::report;
 
@@ -21,5 +21,5 @@ properties:
 "]);
     assert_eq!(report.states, 0);
     let verdict = report.property("bounded_eventless").map(|property| property.verdict);
-    assert_eq!(verdict, Some(Verdict::Violated));
+    assert_eq!(verdict, Some(PropertyVerdict::Violated));
 }

@@ -4,25 +4,27 @@
 
 use std::sync::Arc;
 
-use rawko_chart::{Registry, Source};
+use rawko_chart::{Registry, SourceFile};
 use rawko_core::{Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
-use rawko_verify::{Counterexample, Limits, Model, Report, Storage, Verdict, verify};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
+use rawko_verify::{
+    Counterexample, ExplorationLimits, Model, PropertyVerdict, Storage, VerifyReport, verify,
+};
 
 pub(crate) fn model(text: &str) -> Model {
-    let (model, findings) = Model::load(&Source::new("test.yaml", text), &Registry::default());
+    let (model, findings) = Model::load(&SourceFile::new("test.yaml", text), &Registry::default());
     model.unwrap_or_else(|| panic!("{findings:?}"))
 }
 
 /// Verifies the first chart; the others are its children.
-pub(crate) fn report(texts: &[&str]) -> Report {
+pub(crate) fn report(texts: &[&str]) -> VerifyReport {
     let models: Vec<Model> = texts.iter().map(|text| model(text)).collect();
-    let limits = Limits { states_max: 20_000, stop: &|_| false, storage: Storage::Exact };
+    let limits = ExplorationLimits { states_max: 20_000, stop: &|_| false, storage: Storage::Exact };
     verify(&models, &World::default(), &limits).unwrap()
 }
 
 /// Replays a trace in the simulation and returns its lines, the start first.
-pub(crate) fn replay(texts: &[&str], trace: &Counterexample) -> Vec<Line> {
+pub(crate) fn replay(texts: &[&str], trace: &Counterexample) -> Vec<ReportLine> {
     let mut charts = texts.iter().map(|text| model(text).chart);
     let chart = charts.next().unwrap();
     let stubs = Stubs::from_value(&trace.services).unwrap();
@@ -44,7 +46,7 @@ pub(crate) fn shown(texts: &[&str], name: &str) -> String {
     let Some(trace) = &property.trace else {
         return format!("{}: {}\n", property.verdict.as_str(), property.bound);
     };
-    assert_eq!(property.verdict, Verdict::Violated);
+    assert_eq!(property.verdict, PropertyVerdict::Violated);
     let mut text = format!("violated: {}\n", trace.reason);
     for (number, event) in trace.events.iter().enumerate() {
         let mark = if trace.loop_from == Some(number) { "loop: " } else { "" };

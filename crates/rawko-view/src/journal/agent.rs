@@ -3,7 +3,7 @@
 
 use rawko_core::{Effect, Status, Value, split_item_name};
 
-use super::{Entry, What};
+use super::{EntryBody, JournalEntry};
 
 /// Longer texts are cut; `history -v` prints them in full.
 const SAID_LINES_MAX: usize = 12;
@@ -12,21 +12,24 @@ const GIVEN_CHARS_MAX: usize = 100;
 const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
 
 /// Returns the lines of an entry, each with a title; none for internal steps.
-pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
+pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
     let mut lines = match &entry.what {
-        What::Started { input, .. } => {
+        EntryBody::Started { input, .. } => {
             vec![("starts", first_line(input.get("prompt").as_str().unwrap_or_default()))]
         }
-        What::Answered { invoke, data } => answered(invoke, data),
-        What::CallFailed { invoke, error } => failed(invoke, error),
-        What::Event { name, data, .. } => vec![("event", format!("{name} {data}"))],
-        What::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
-        What::Paused { by } => vec![("paused", super::words::by_person(by))],
-        What::Resumed { by, .. } => vec![("resumed", super::words::by_person(by))],
-        What::Migrated { to: (chart, version), .. } => {
+        EntryBody::Answered { invoke, data } => answered(invoke, data),
+        EntryBody::CallFailed { invoke, error } => failed(invoke, error),
+        EntryBody::Event { name, data, .. } => vec![("event", format!("{name} {data}"))],
+        EntryBody::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
+        EntryBody::Paused { by } => vec![("paused", super::words::by_person(by))],
+        EntryBody::Resumed { by, .. } => vec![("resumed", super::words::by_person(by))],
+        EntryBody::Migrated { to: (chart, version), .. } => {
             vec![("migrated", format!("to {chart} {version}"))]
         }
-        What::Forked { .. } | What::Timer(_) | What::Retried { .. } | What::Unreadable(_) => Vec::new(),
+        EntryBody::Forked { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Retried { .. }
+        | EntryBody::Unreadable(_) => Vec::new(),
     };
     lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));
     lines.extend(switched(entry));
@@ -126,7 +129,7 @@ fn failed(invoke: &str, error: &Value) -> Vec<(&'static str, String)> {
 }
 
 /// Returns a line for waits that need an explanation.
-fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
+fn waits(effect: &Effect, entry: &JournalEntry) -> Option<(&'static str, String)> {
     let backing_off = entry.configuration.iter().any(|path| path == "working.backing_off");
     match effect {
         Effect::SetTimer { due_ms, .. } if backing_off => {
@@ -137,7 +140,7 @@ fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
 }
 
 /// Returns the change to another model, as the chart logs it: `web/a → web/b: overloaded`.
-pub fn switched(entry: &Entry) -> Option<(&'static str, String)> {
+pub fn switched(entry: &JournalEntry) -> Option<(&'static str, String)> {
     entry.effects.iter().find_map(|told| match &told.effect {
         Effect::Log { message } => {
             message.strip_prefix("[rawko] Model ").map(|words| ("model", words.to_owned()))

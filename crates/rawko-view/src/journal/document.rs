@@ -1,13 +1,13 @@
 //! A journal entry as one JSON document, for the journal API and its event streams.
 
 use rawko_core::{Fault, Status};
-use rawko_store::{RecordKind, Wait};
+use rawko_store::{RecordKind, WaitReason};
 use serde::Serialize;
 use serde_json::{Value, json};
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-use super::{Entry, What, lines, words};
+use super::{EntryBody, JournalEntry, lines, words};
 #[cfg(feature = "openapi")]
 use crate::vocabulary::{StatusWord, WaitWord};
 
@@ -116,14 +116,14 @@ pub struct EntrySummary {
     pub faults: usize,
     /// Kind of input that the instance waits for after the step.
     #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
-    pub waits_for: Wait,
+    pub waits_for: WaitReason,
     /// Time of the record, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
 }
 
 impl EntrySummary {
     /// Summarises an entry, without its changes and effects.
-    pub fn of(entry: &Entry) -> EntrySummary {
+    pub fn of(entry: &JournalEntry) -> EntrySummary {
         EntrySummary {
             instance: entry.instance.to_string(),
             chart: entry.chart.to_string(),
@@ -141,7 +141,7 @@ impl EntrySummary {
 
 impl EntryDocument {
     /// Converts an entry; `entered`, `left` and `transitions` are empty unless its step was replayed.
-    pub fn of(entry: &Entry) -> EntryDocument {
+    pub fn of(entry: &JournalEntry) -> EntryDocument {
         let changes = entry.changes.iter().map(|change| ChangeDocument {
             key: change.key.to_string(),
             before: change.before.as_ref().map(|before| before.to_json()).unwrap_or_default(),
@@ -181,25 +181,25 @@ pub fn kind_word(kind: RecordKind) -> &'static str {
     }
 }
 
-fn event(what: &What) -> Value {
+fn event(what: &EntryBody) -> Value {
     match what {
-        What::Started { chart, version, parent, input } => {
+        EntryBody::Started { chart, version, parent, input } => {
             let input = input.to_json();
             json!({"kind": "started", "chart": chart, "version": version, "parent": parent, "input": input})
         }
-        What::Forked { from, edits } => {
+        EntryBody::Forked { from, edits } => {
             let from = from.as_ref().map(|(id, step)| json!({"id": id, "step": step}));
             json!({"kind": "forked", "from": from, "edits": edits.to_json()})
         }
-        What::Event { .. }
-        | What::Timer(_)
-        | What::Answered { .. }
-        | What::CallFailed { .. }
-        | What::Retried { .. }
-        | What::Cancelled { .. }
-        | What::Paused { .. }
-        | What::Resumed { .. }
-        | What::Migrated { .. }
-        | What::Unreadable(_) => lines::event(what),
+        EntryBody::Event { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Answered { .. }
+        | EntryBody::CallFailed { .. }
+        | EntryBody::Retried { .. }
+        | EntryBody::Cancelled { .. }
+        | EntryBody::Paused { .. }
+        | EntryBody::Resumed { .. }
+        | EntryBody::Migrated { .. }
+        | EntryBody::Unreadable(_) => lines::event(what),
     }
 }

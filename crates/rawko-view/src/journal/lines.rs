@@ -5,20 +5,20 @@ use rawko_core::{Effect, Fault};
 use serde_json::{Map, Value as Json, json};
 
 use super::document::kind_word;
-use super::{Entry, Told, What, words};
+use super::{EntryBody, EntryEffect, JournalEntry, words};
 
 /// Version of the lines. It changes when a key changes its meaning or is removed.
 pub const VERSION: u32 = 1;
 
 /// Returns one line for the step, then one for each of its effects.
-pub fn of(entry: &Entry) -> Vec<Json> {
+pub fn of(entry: &JournalEntry) -> Vec<Json> {
     std::iter::once(step(entry)).chain(entry.effects.iter().filter_map(|told| effect(entry, told))).collect()
 }
 
 /// Returns only log lines: messages, emitted events, failures.
-pub fn log_lines(entry: &Entry) -> Vec<Json> {
+pub fn log_lines(entry: &JournalEntry) -> Vec<Json> {
     let mut lines = Vec::new();
-    if let What::CallFailed { invoke, error } = &entry.what {
+    if let EntryBody::CallFailed { invoke, error } = &entry.what {
         let mut line = begin("failed", entry);
         line.insert("invoke".into(), json!(invoke));
         line.insert("error".into(), error.to_json());
@@ -30,7 +30,7 @@ pub fn log_lines(entry: &Entry) -> Vec<Json> {
         line.insert("error".into(), json!(refusal));
         lines.push(Json::Object(line));
     }
-    let logged = |told: &&Told| {
+    let logged = |told: &&EntryEffect| {
         matches!(
             told.effect,
             Effect::Log { .. } | Effect::Emit { .. } | Effect::Fault(_) | Effect::Stall { .. }
@@ -41,7 +41,7 @@ pub fn log_lines(entry: &Entry) -> Vec<Json> {
 }
 
 /// Returns a line of another type about an entry.
-pub fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
+pub fn with(kind: &str, entry: &JournalEntry, fields: Json) -> Json {
     let mut line = begin(kind, entry);
     if let Json::Object(fields) = fields {
         line.extend(fields);
@@ -50,7 +50,7 @@ pub fn with(kind: &str, entry: &Entry, fields: Json) -> Json {
 }
 
 /// Returns the common fields of all lines about an entry.
-fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
+fn begin(kind: &str, entry: &JournalEntry) -> Map<String, Json> {
     let mut line = Map::new();
     line.insert("v".into(), json!(VERSION));
     line.insert("type".into(), json!(kind));
@@ -60,17 +60,17 @@ fn begin(kind: &str, entry: &Entry) -> Map<String, Json> {
     line
 }
 
-fn step(entry: &Entry) -> Json {
+fn step(entry: &JournalEntry) -> Json {
     let mut line = begin(kind_word(entry.kind), entry);
     line.insert("seq".into(), json!(entry.seq));
     match &entry.what {
-        What::Started { chart, version, parent, input } => {
+        EntryBody::Started { chart, version, parent, input } => {
             line.insert("chart".into(), json!(chart));
             line.insert("version".into(), json!(version));
             line.insert("parent".into(), json!(parent));
             line.insert("input".into(), input.to_json());
         }
-        What::Forked { from, edits } => {
+        EntryBody::Forked { from, edits } => {
             let from = from.as_ref().map(|(id, step)| json!({"id": id, "step": step}));
             line.insert("from".into(), json!(from));
             line.insert("edits".into(), edits.to_json());
@@ -94,35 +94,35 @@ fn step(entry: &Entry) -> Json {
 }
 
 /// Returns the delivered event by kind.
-pub(super) fn event(what: &What) -> Json {
+pub(super) fn event(what: &EntryBody) -> Json {
     match what {
-        What::Started { .. } | What::Forked { .. } => Json::Null,
-        What::Migrated { by, from, to, back } => {
+        EntryBody::Started { .. } | EntryBody::Forked { .. } => Json::Null,
+        EntryBody::Migrated { by, from, to, back } => {
             let name = |(chart, version): &(_, _)| json!({"chart": chart, "version": version});
             json!({"kind": "migrated", "by": by.to_json(), "from": name(from), "to": name(to), "back": back})
         }
-        What::Event { name, data, origin } => {
+        EntryBody::Event { name, data, origin } => {
             json!({"kind": "event", "type": name, "data": data.to_json(), "origin": origin.to_json()})
         }
-        What::Timer(purpose) => json!({"kind": "timer", "for": purpose}),
-        What::Answered { invoke, data } => {
+        EntryBody::Timer(purpose) => json!({"kind": "timer", "for": purpose}),
+        EntryBody::Answered { invoke, data } => {
             json!({"kind": "answered", "invoke": invoke, "data": data.to_json()})
         }
-        What::CallFailed { invoke, error } => {
+        EntryBody::CallFailed { invoke, error } => {
             json!({"kind": "failed", "invoke": invoke, "error": error.to_json()})
         }
-        What::Retried { item: None } => json!({"kind": "retry"}),
-        What::Retried { item: Some(item) } => json!({"kind": "retry", "item": item}),
-        What::Cancelled { reason } => json!({"kind": "cancel", "reason": reason.to_json()}),
-        What::Paused { by } => json!({"kind": "pause", "by": by.to_json()}),
-        What::Resumed { by, paused_ms } => {
+        EntryBody::Retried { item: None } => json!({"kind": "retry"}),
+        EntryBody::Retried { item: Some(item) } => json!({"kind": "retry", "item": item}),
+        EntryBody::Cancelled { reason } => json!({"kind": "cancel", "reason": reason.to_json()}),
+        EntryBody::Paused { by } => json!({"kind": "pause", "by": by.to_json()}),
+        EntryBody::Resumed { by, paused_ms } => {
             json!({"kind": "resume", "by": by.to_json(), "paused_ms": paused_ms})
         }
-        What::Unreadable(why) => json!({"kind": "unreadable", "error": why}),
+        EntryBody::Unreadable(why) => json!({"kind": "unreadable", "error": why}),
     }
 }
 
-pub(super) fn effect(entry: &Entry, told: &Told) -> Option<Json> {
+pub(super) fn effect(entry: &JournalEntry, told: &EntryEffect) -> Option<Json> {
     let (kind, fields) = match &told.effect {
         Effect::SetTimer { due_ms, .. } => {
             let timer = told.timer.as_ref()?;

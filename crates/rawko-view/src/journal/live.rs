@@ -2,13 +2,13 @@
 //! Clients that show text while it arrives read these lines; others can ignore them.
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use serde_json::{Value as Json, json};
 
 use super::lines;
 
 /// Returns `None` for progress that is not shown: fragments of tool input, and the arbiter's response, which is data.
-pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
+pub fn line(heard: &CallProgress, agent: &str) -> Option<Json> {
     let text = |key: &str| heard.data.get(key).as_str().unwrap_or_default();
     let (kind, fields) = match text("type") {
         "text_delta" if !text("text").is_empty() => ("delta", json!({"text": text("text")})),
@@ -23,7 +23,7 @@ pub fn line(heard: &Progress, agent: &str) -> Option<Json> {
 }
 
 /// Returns true for progress of an agent, as opposed to the arbiter.
-pub fn is_agents(heard: &Progress) -> bool {
+pub fn is_agents(heard: &CallProgress) -> bool {
     matches!(ServiceName::of(&heard.name).class, ServiceClass::Model | ServiceClass::Agent)
 }
 

@@ -16,14 +16,14 @@ pub mod words;
 use std::sync::Arc;
 
 use rawko_core::{Effect, Fault, Status, Value};
-use rawko_store::{RecordKind, Wait};
+use rawko_store::{RecordKind, WaitReason};
 
 pub use player::Player;
-pub use tree::Tree;
+pub use tree::InstanceTree;
 
 /// One record of an instance, with everything needed to display it.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Position in the journal of the store.
     pub seq: u64,
     /// Id of the instance.
@@ -39,17 +39,17 @@ pub struct Entry {
     /// Kind of the stored record.
     pub kind: RecordKind,
     /// The event of the record, or the beginning of the instance.
-    pub what: What,
+    pub what: EntryBody,
     /// Active states after the step.
     pub configuration: Vec<String>,
     /// Context keys whose value changed; all keys for the first record.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ContextChange>,
     /// Effects that the step requested from the host, in order.
-    pub effects: Vec<Told>,
+    pub effects: Vec<EntryEffect>,
     /// Status of the instance after the step.
     pub status: Status,
     /// Kind of input that the instance waits for, as far as it is known for a past step.
-    pub wait: Wait,
+    pub wait: WaitReason,
     /// States and transitions of the step; only set when steps are replayed.
     pub moves: Moves,
     /// True if this step changed the status.
@@ -62,7 +62,7 @@ pub struct Entry {
     pub story: Vec<String>,
 }
 
-impl Entry {
+impl JournalEntry {
     /// Returns the expressions of the chart that failed in this step.
     pub fn faults(&self) -> impl Iterator<Item = &Fault> {
         self.effects.iter().filter_map(|told| match &told.effect {
@@ -95,7 +95,7 @@ pub struct Moves {
 
 /// Kind of a record, with its data.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EntryBody {
     /// The instance started.
     Started {
         /// Id of the chart.
@@ -178,7 +178,7 @@ pub enum What {
 
 /// Context key whose value changed.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct ContextChange {
     /// The context key.
     pub key: Arc<str>,
     /// `None` if the key is new.
@@ -189,7 +189,7 @@ pub struct Change {
 
 /// Effect, with data from the snapshot.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct EntryEffect {
     /// The effect as stored in the record.
     pub effect: Effect,
     /// Purpose of a timer; `None` for effects without a timer worth showing.

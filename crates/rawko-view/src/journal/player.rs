@@ -7,16 +7,16 @@ use std::sync::Arc;
 use rawko_core::{
     Chart, Effect, Event, Invocation, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World,
 };
-use rawko_host::{MigrationRecord, Reader};
-use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, Wait};
+use rawko_host::{MigrationRecord, SnapshotReader};
+use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, WaitReason};
 
-use super::traced::{self, Step};
-use super::{Change, Entry, Moves, Told, What, words};
+use super::traced::{self, StepDetail};
+use super::{ContextChange, EntryBody, EntryEffect, JournalEntry, Moves, words};
 use crate::error::ViewError;
 
 /// Converts records to entries, in order. An instance first seen in the middle of its life is replayed from there.
 pub struct Player {
-    reader: Reader,
+    reader: SnapshotReader,
     /// If set, every step is replayed to find its states and transitions.
     world: Option<World>,
     /// True if replayed steps also record the reasons.
@@ -35,12 +35,12 @@ struct PlayedInstance {
 
 impl Player {
     /// With a world, every entry includes its story.
-    pub fn new(reader: Reader, explaining: Option<World>) -> Self {
+    pub fn new(reader: SnapshotReader, explaining: Option<World>) -> Self {
         Self { reader, has_story: explaining.is_some(), world: explaining, met: HashMap::new() }
     }
 
     /// Replays each step for its states and transitions, without the story.
-    pub fn moving(reader: Reader, world: World) -> Self {
+    pub fn moving(reader: SnapshotReader, world: World) -> Self {
         Self { reader, has_story: false, world: Some(world), met: HashMap::new() }
     }
 
@@ -60,16 +60,16 @@ impl Player {
     }
 
     /// Converts a record to an entry.
-    pub fn entry(&mut self, record: &Record) -> Result<Entry, ViewError> {
+    pub fn entry(&mut self, record: &Record) -> Result<JournalEntry, ViewError> {
         self.told(record, self.world.is_some())
     }
 
     /// Converts a record to an entry without replaying its step.
-    pub fn glance(&mut self, record: &Record) -> Result<Entry, ViewError> {
+    pub fn glance(&mut self, record: &Record) -> Result<JournalEntry, ViewError> {
         self.told(record, false)
     }
 
-    fn told(&mut self, record: &Record, again: bool) -> Result<Entry, ViewError> {
+    fn told(&mut self, record: &Record, again: bool) -> Result<JournalEntry, ViewError> {
         if !self.met.contains_key(&record.instance) {
             let met = self.meet(record)?;
             self.met.insert(record.instance, met);
@@ -102,15 +102,15 @@ impl Player {
         };
         let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
         let is_migration = record.kind == RecordKind::Migrated;
-        let step = Played { met, before: before.as_ref(), after: &after, event: &event, is_migration };
+        let step = PlayedRecord { met, before: before.as_ref(), after: &after, event: &event, is_migration };
         let mut entry = step.entry(record, effects, refusal);
         if let Some(world) = self.world.as_ref().filter(|_| again) {
             let (chart, instance) = (&met.chart, &met.row.new.facts());
-            let step = Step { chart, before: before.as_ref(), after: &after, event: &event, instance };
+            let step = StepDetail { chart, before: before.as_ref(), after: &after, event: &event, instance };
             (entry.moves, entry.story) = traced::again(&step, record, world, self.has_story);
         }
         entry.wait = match &entry.what {
-            What::Paused { .. } => Wait::Paused,
+            EntryBody::Paused { .. } => WaitReason::Paused,
             _ => wait_of(&after, record.instance, self.reader.store())?,
         };
         met.snapshot = Some(after);
@@ -136,7 +136,7 @@ impl Player {
 }
 
 /// One record between the snapshots before and after it.
-struct Played<'a> {
+struct PlayedRecord<'a> {
     met: &'a PlayedInstance,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
@@ -144,10 +144,10 @@ struct Played<'a> {
     is_migration: bool,
 }
 
-impl Played<'_> {
-    fn entry(&self, record: &Record, effects: Vec<Effect>, refusal: Option<String>) -> Entry {
+impl PlayedRecord<'_> {
+    fn entry(&self, record: &Record, effects: Vec<Effect>, refusal: Option<String>) -> JournalEntry {
         let chart = &self.met.chart;
-        Entry {
+        JournalEntry {
             seq: record.seq,
             instance: Arc::clone(&self.met.row.new.id),
             chart: Arc::clone(&self.met.row.new.chart_id),
@@ -166,56 +166,59 @@ impl Played<'_> {
             ),
             output: self.after.output().clone(),
             refusal,
-            wait: Wait::Nothing,
+            wait: WaitReason::Nothing,
             moves: Moves::default(),
             story: Vec::new(),
         }
     }
 
-    fn what(&self, record: &Record) -> What {
+    fn what(&self, record: &Record) -> EntryBody {
         let value = || serde_json::from_str::<Value>(self.event).unwrap_or_default();
         let new = &self.met.row.new;
         match record.kind {
-            RecordKind::Started => What::Started {
+            RecordKind::Started => EntryBody::Started {
                 chart: self.met.chart.id().to_owned(),
                 version: self.met.chart.version().to_owned(),
                 parent: new.parent.as_ref().map(|parent| Arc::clone(&parent.id)),
                 input: value(),
             },
-            RecordKind::Forked => What::Forked {
+            RecordKind::Forked => EntryBody::Forked {
                 from: new.origin.as_ref().map(|origin| (Arc::clone(&origin.id), origin.step)),
                 edits: value(),
             },
             RecordKind::Migrated => match serde_json::from_str::<MigrationRecord>(self.event) {
-                Ok(MigrationRecord { by, from, to, back, .. }) => {
-                    What::Migrated { by, from: (from.chart, from.version), to: (to.chart, to.version), back }
-                }
-                Err(error) => What::Unreadable(error.to_string()),
+                Ok(MigrationRecord { by, from, to, back, .. }) => EntryBody::Migrated {
+                    by,
+                    from: (from.chart, from.version),
+                    to: (to.chart, to.version),
+                    back,
+                },
+                Err(error) => EntryBody::Unreadable(error.to_string()),
             },
             RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
                 match serde_json::from_str::<Event>(self.event) {
                     Ok(event) => self.delivered(event),
-                    Err(error) => What::Unreadable(error.to_string()),
+                    Err(error) => EntryBody::Unreadable(error.to_string()),
                 }
             }
         }
     }
 
-    fn delivered(&self, event: Event) -> What {
+    fn delivered(&self, event: Event) -> EntryBody {
         match event {
-            Event::Named(NamedEvent { name, data, origin, .. }) => What::Event { name, data, origin },
-            Event::TimerFired { timer } => What::Timer(self.fired(timer)),
+            Event::Named(NamedEvent { name, data, origin, .. }) => EntryBody::Event { name, data, origin },
+            Event::TimerFired { timer } => EntryBody::Timer(self.fired(timer)),
             Event::InvokeDone { invocation, data } => {
-                What::Answered { invoke: self.invoke_name(invocation), data }
+                EntryBody::Answered { invoke: self.invoke_name(invocation), data }
             }
             Event::InvokeFailed { invocation, error } => {
-                What::CallFailed { invoke: self.invoke_name(invocation), error }
+                EntryBody::CallFailed { invoke: self.invoke_name(invocation), error }
             }
-            Event::RetryRequested => What::Retried { item: None },
-            Event::ItemRetryRequested { item } => What::Retried { item: Some(item.to_string()) },
-            Event::CancelRequested { reason } => What::Cancelled { reason },
-            Event::PauseRequested { by } => What::Paused { by },
-            Event::ResumeRequested { by, paused_ms } => What::Resumed { by, paused_ms },
+            Event::RetryRequested => EntryBody::Retried { item: None },
+            Event::ItemRetryRequested { item } => EntryBody::Retried { item: Some(item.to_string()) },
+            Event::CancelRequested { reason } => EntryBody::Cancelled { reason },
+            Event::PauseRequested { by } => EntryBody::Paused { by },
+            Event::ResumeRequested { by, paused_ms } => EntryBody::Resumed { by, paused_ms },
         }
     }
 
@@ -234,7 +237,7 @@ impl Played<'_> {
         name.unwrap_or_else(|| "a call that is no longer pending".to_owned())
     }
 
-    fn changes(&self) -> Vec<Change> {
+    fn changes(&self) -> Vec<ContextChange> {
         let after = self.after.context_map(&self.met.chart);
         // The snapshot before a migration has the keys of the earlier chart.
         let earlier = self.met.earlier.as_ref().filter(|_| self.is_migration);
@@ -247,12 +250,12 @@ impl Played<'_> {
             };
             let was = before.as_ref().filter(|before| !is_new(before)).map(|before| before.get(key).clone());
             let same = was.as_ref().is_some_and(|was| was.is_identical(value));
-            (!same).then(|| Change { key: Arc::clone(key), before: was, after: value.clone() })
+            (!same).then(|| ContextChange { key: Arc::clone(key), before: was, after: value.clone() })
         });
         changed.collect()
     }
 
-    fn told(&self, effect: Effect) -> Told {
+    fn told(&self, effect: Effect) -> EntryEffect {
         let timer = match &effect {
             Effect::SetTimer { timer, .. } => self.after.timers().iter().find(|known| known.id == *timer),
             Effect::CancelTimer { .. }
@@ -268,29 +271,29 @@ impl Played<'_> {
             | Effect::Stall { .. } => None,
         };
         let timer = timer.map(|timer| words::timer(&self.met.chart, self.after, timer));
-        Told { effect, timer }
+        EntryEffect { effect, timer }
     }
 }
 
 /// Returns what an instance waits for. Only the open effects show whether an agent is played by a person.
-fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<Wait, ViewError> {
+fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<WaitReason, ViewError> {
     let running: Vec<Invocation> = after.pending().collect();
     let class = |src: &str| ServiceName::of(src).class;
     if after.status().is_over() {
-        return Ok(Wait::Nothing);
+        return Ok(WaitReason::Nothing);
     }
     if running.iter().any(|known| class(&known.src) == ServiceClass::Human) {
-        return Ok(Wait::Person);
+        return Ok(WaitReason::Person);
     }
     if running.iter().any(|known| class(&known.src) == ServiceClass::Agent) {
         let is_asked = |kind: EffectKind| kind == EffectKind::Person;
         let asked = store.open_effects(Some(key))?.iter().any(|effect| is_asked(effect.kind));
-        return Ok(if asked { Wait::Person } else { Wait::Work });
+        return Ok(if asked { WaitReason::Person } else { WaitReason::Work });
     }
     Ok(match (running.is_empty(), after.next_timer()) {
-        (false, _) => Wait::Work,
-        (true, Some(_)) => Wait::Timer,
-        (true, None) => Wait::Event,
+        (false, _) => WaitReason::Work,
+        (true, Some(_)) => WaitReason::Timer,
+        (true, None) => WaitReason::Event,
     })
 }
 

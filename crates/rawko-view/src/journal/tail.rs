@@ -1,36 +1,36 @@
-//! `Tail`: follows the end of the journal as it grows. It only reads the store, so it works with a host in this process
+//! `JournalTail`: follows the end of the journal as it grows. It only reads the store, so it works with a host in this process
 //! or in another one.
 
 use std::sync::Arc;
 
 use rawko_core::World;
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 
-use super::{Entry, Player, Tree};
+use super::{InstanceTree, JournalEntry, Player};
 use crate::error::ViewError;
 
 /// Records per read.
 const RECORDS_PER_READ: usize = 512;
 
 /// Reads new entries of an instance tree, from a position in the journal.
-pub struct Tail {
-    reader: Reader,
-    tree: Tree,
+pub struct JournalTail {
+    reader: SnapshotReader,
+    tree: InstanceTree,
     player: Player,
     /// Sequence number of the last record read.
     seq: u64,
 }
 
-impl Tail {
+impl JournalTail {
     /// Starts after `seq`.
-    pub fn after(seq: u64, reader: &Reader, tree: Tree, explaining: Option<World>) -> Self {
+    pub fn after(seq: u64, reader: &SnapshotReader, tree: InstanceTree, explaining: Option<World>) -> Self {
         Self { reader: reader.clone(), tree, player: Player::new(reader.clone(), explaining), seq }
     }
 
     /// Passes all new entries to `each`, with the name of their instance in the tree.
     pub fn read<E: From<ViewError>>(
         &mut self,
-        mut each: impl FnMut(&Entry, &Arc<str>) -> Result<(), E>,
+        mut each: impl FnMut(&JournalEntry, &Arc<str>) -> Result<(), E>,
     ) -> Result<(), E> {
         loop {
             let records = self.reader.store().tail(self.seq, RECORDS_PER_READ).map_err(ViewError::from)?;

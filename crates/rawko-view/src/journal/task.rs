@@ -4,10 +4,10 @@
 use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use serde_json::{Value as Json, json};
 
-use super::{Entry, What, agent, lines};
+use super::{EntryBody, JournalEntry, agent, lines};
 
 /// Arbiter decision in an entry: the decision, the chosen agent, and the record of the request.
-pub struct Decision<'e> {
+pub struct DecisionView<'e> {
     /// The decision: `type`, `reason` and further keys that depend on the type.
     pub decision: &'e Value,
     /// Name of the chosen agent; `None` if the decision chooses none.
@@ -17,14 +17,14 @@ pub struct Decision<'e> {
 }
 
 /// Any result with a `record` comes from the arbiter, under any name in the chart.
-pub fn decision(entry: &Entry) -> Option<Decision<'_>> {
-    let What::Answered { data, .. } = &entry.what else { return None };
+pub fn decision(entry: &JournalEntry) -> Option<DecisionView<'_>> {
+    let EntryBody::Answered { data, .. } = &entry.what else { return None };
     let record = data.get("record");
     record.get("moment").as_str()?;
     let chosen = data.get("decision");
     let decision = if chosen.is_null() { data } else { chosen };
     let agent = data.get("agent").get("name").as_str().or_else(|| decision.get("mode").as_str());
-    Some(Decision { decision, agent, record })
+    Some(DecisionView { decision, agent, record })
 }
 
 /// Returns only the decision, without its record.
@@ -34,7 +34,7 @@ pub fn bare(decision: &Value) -> Json {
     Json::Object(said.map(|key| ((*key).to_owned(), decision.get(key).to_json())).collect())
 }
 
-impl Decision<'_> {
+impl DecisionView<'_> {
     /// Returns a title and a sentence.
     pub fn words(&self) -> (&'static str, String) {
         let text = |key: &str| self.decision.get(key).as_str().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Decision<'_> {
 }
 
 /// Returns the plan, if this entry changed it.
-pub fn plan(entry: &Entry) -> Option<&Value> {
+pub fn plan(entry: &JournalEntry) -> Option<&Value> {
     let changed = entry.changes.iter().find(|change| &*change.key == "plan")?;
     let plan = &changed.after;
     plan.get("steps").as_list().filter(|steps| !steps.is_empty()).map(|_| plan)
@@ -100,7 +100,7 @@ pub fn step_details(step: &Value, plan: &Value) -> Vec<String> {
 }
 
 /// Returns additional lines for programs, beside those of the entry itself.
-pub fn lines_of(entry: &Entry) -> Vec<Json> {
+pub fn lines_of(entry: &JournalEntry) -> Vec<Json> {
     let mut all = Vec::new();
     if let Some(found) = decision(entry) {
         let moment = found.record.get("moment").to_json();
@@ -119,9 +119,9 @@ pub fn lines_of(entry: &Entry) -> Vec<Json> {
     all
 }
 
-fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
+fn said_and_called(entry: &JournalEntry) -> Vec<(&'static str, Json)> {
     let mut all = Vec::new();
-    if let What::Answered { invoke, data } = &entry.what
+    if let EntryBody::Answered { invoke, data } = &entry.what
         && invoke == "complete"
     {
         let text = data.get("text").as_str().unwrap_or_default();
@@ -129,7 +129,7 @@ fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
             all.push(("said", json!({"text": text})));
         }
     }
-    if let What::Answered { invoke, data } = &entry.what
+    if let EntryBody::Answered { invoke, data } = &entry.what
         && agent::invoke_of(invoke) == "tool"
     {
         all.push(("tool_result", json!({"result": data.get("result").to_json()})));

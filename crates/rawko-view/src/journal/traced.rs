@@ -12,7 +12,7 @@ use crate::document::active_paths;
 use crate::explain;
 
 /// One record between the snapshots before and after it.
-pub(super) struct Step<'a> {
+pub(super) struct StepDetail<'a> {
     pub(super) chart: &'a Chart,
     pub(super) before: Option<&'a Snapshot>,
     pub(super) after: &'a Snapshot,
@@ -22,7 +22,7 @@ pub(super) struct Step<'a> {
 
 /// Returns the moves of a step, and its story if requested.
 pub(super) fn again(
-    step: &Step<'_>,
+    step: &StepDetail<'_>,
     record: &Record,
     world: &World,
     has_story: bool,

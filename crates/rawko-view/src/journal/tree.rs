@@ -1,4 +1,4 @@
-//! `Tree`: an instance and its descendants. Decides which records belong to the followed instance.
+//! `InstanceTree`: an instance and its descendants. Decides which records belong to the followed instance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
 
 /// Descendants of one instance, discovered as their records are read.
-pub struct Tree {
+pub struct InstanceTree {
     /// `None`: every instance belongs.
     root: Option<Arc<str>>,
     known: HashMap<InstanceKey, Option<Arc<str>>>,
 }
 
-impl Tree {
+impl InstanceTree {
     /// Creates a tree of one instance and its descendants; the instance need not exist yet.
     pub fn below(root: &str) -> Self {
         Self { root: Some(root.into()), known: HashMap::new() }

@@ -4,7 +4,7 @@ use rawko_core::{
     Chart, PendingTimer, SendTarget, ServiceClass, Snapshot, TimerPurpose, UnhandledFailure, Value,
 };
 
-use super::{Timer, TimerKind, What};
+use super::{EntryBody, Timer, TimerKind};
 use crate::explain;
 
 /// Longer values are cut in text for people; `-v` and JSON show them in full.
@@ -41,28 +41,28 @@ pub fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String
 }
 
 /// Returns the start of a line. `>` marks events from outside the instance's own work.
-pub fn headline(what: &What, whole: bool) -> String {
+pub fn headline(what: &EntryBody, whole: bool) -> String {
     match what {
-        What::Started { .. } => "start".to_owned(),
-        What::Forked { from: Some((id, step)), .. } => format!("forked from {id} at step {step}"),
-        What::Forked { from: None, .. } => "forked".to_owned(),
-        What::Migrated { by, to: (chart, version), back, .. } => {
+        EntryBody::Started { .. } => "start".to_owned(),
+        EntryBody::Forked { from: Some((id, step)), .. } => format!("forked from {id} at step {step}"),
+        EntryBody::Forked { from: None, .. } => "forked".to_owned(),
+        EntryBody::Migrated { by, to: (chart, version), back, .. } => {
             let word = if *back { "migrate back" } else { "migrate" };
             format!("> {word} to {chart} {version} {}", by_person(by)).trim_end().to_owned()
         }
-        What::Event { name, data: Value::Null, .. } => format!("> {name}"),
-        What::Event { name, data, .. } => format!("> {name} {}", value(data, whole)),
-        What::Timer(purpose) => purpose.clone(),
-        What::Answered { invoke, .. } => format!("{invoke} answered"),
-        What::CallFailed { invoke, .. } => format!("{invoke} failed"),
-        What::Retried { item } => {
+        EntryBody::Event { name, data: Value::Null, .. } => format!("> {name}"),
+        EntryBody::Event { name, data, .. } => format!("> {name} {}", value(data, whole)),
+        EntryBody::Timer(purpose) => purpose.clone(),
+        EntryBody::Answered { invoke, .. } => format!("{invoke} answered"),
+        EntryBody::CallFailed { invoke, .. } => format!("{invoke} failed"),
+        EntryBody::Retried { item } => {
             format!("> retry {}", item.as_deref().unwrap_or_default()).trim_end().to_owned()
         }
-        What::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
-        What::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
-        What::Paused { by } => format!("> pause {}", by_person(by)).trim_end().to_owned(),
-        What::Resumed { by, .. } => format!("> resume {}", by_person(by)).trim_end().to_owned(),
-        What::Unreadable(why) => format!("unreadable record: {why}"),
+        EntryBody::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
+        EntryBody::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
+        EntryBody::Paused { by } => format!("> pause {}", by_person(by)).trim_end().to_owned(),
+        EntryBody::Resumed { by, .. } => format!("> resume {}", by_person(by)).trim_end().to_owned(),
+        EntryBody::Unreadable(why) => format!("unreadable record: {why}"),
     }
 }
 
@@ -72,21 +72,21 @@ pub fn by_person(by: &Value) -> String {
 }
 
 /// Returns a short title for a timeline.
-pub fn title(what: &What) -> String {
+pub fn title(what: &EntryBody) -> String {
     match what {
-        What::Event { name, .. } => name.to_string(),
-        What::Retried { .. } => "retry".to_owned(),
-        What::Cancelled { .. } => "cancel".to_owned(),
-        What::Paused { .. } => "pause".to_owned(),
-        What::Resumed { .. } => "resume".to_owned(),
-        What::Migrated { back: true, .. } => "migrate back".to_owned(),
-        What::Migrated { .. } => "migrate".to_owned(),
-        What::Unreadable(_) => "unreadable".to_owned(),
-        What::Started { .. }
-        | What::Forked { .. }
-        | What::Timer(_)
-        | What::Answered { .. }
-        | What::CallFailed { .. } => headline(what, false),
+        EntryBody::Event { name, .. } => name.to_string(),
+        EntryBody::Retried { .. } => "retry".to_owned(),
+        EntryBody::Cancelled { .. } => "cancel".to_owned(),
+        EntryBody::Paused { .. } => "pause".to_owned(),
+        EntryBody::Resumed { .. } => "resume".to_owned(),
+        EntryBody::Migrated { back: true, .. } => "migrate back".to_owned(),
+        EntryBody::Migrated { .. } => "migrate".to_owned(),
+        EntryBody::Unreadable(_) => "unreadable".to_owned(),
+        EntryBody::Started { .. }
+        | EntryBody::Forked { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Answered { .. }
+        | EntryBody::CallFailed { .. } => headline(what, false),
     }
 }
 

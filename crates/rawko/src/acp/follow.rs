@@ -8,40 +8,40 @@ use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{RequestPermissionOutcome, StopReason};
 use rawko_core::Status;
-use rawko_host::{Progress, Reader};
+use rawko_host::{CallProgress, SnapshotReader};
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc};
 
-use super::permission::{self, Decision};
-use super::session::Session;
-use super::start::Started;
+use super::permission::{self, PersonDecision};
+use super::session::EditorSession;
+use super::start::StartedTask;
 use super::updates::{Updates, message};
 use crate::commands::answer::allow_always;
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::following::next_progress;
-use crate::hosting::{Access, Messenger, NoAnswer, ProjectContext, Request, Rest};
-use crate::journal::Tree;
-use crate::journal::tail::Tail;
-use crate::standing::{Ask, Standing};
+use crate::hosting::{HostAccess, Messenger, NoAnswer, ProjectContext, Rest, SocketRequest};
+use crate::journal::InstanceTree;
+use crate::journal::tail::JournalTail;
+use crate::standing::{InstanceStanding, PendingAsk};
 use crate::times;
 
 /// Timers within this time are waited for. The person can cancel at any time, so it is long.
 const PATIENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-pub(super) struct Follow<'a> {
-    pub(super) session: &'a Session,
+pub(super) struct TaskFollower<'a> {
+    pub(super) session: &'a EditorSession,
     pub(super) place: &'a ProjectContext,
     pub(super) connection: &'a ConnectionTo<Client>,
     pub(super) console: Console,
 }
 
 /// What a request of the task needs from the person.
-type Answered = (Ask, Option<RequestPermissionOutcome>);
+type Answered = (PendingAsk, Option<RequestPermissionOutcome>);
 
-struct Turn {
+struct EditorTurn {
     id: String,
-    tail: Tail,
+    tail: JournalTail,
     updates: Updates,
     messenger: Messenger,
     /// Requests that were sent to the client: instance, invoke and time.
@@ -51,23 +51,23 @@ struct Turn {
     looked_at: Option<u64>,
     is_pausing: bool,
     /// Live text of the calls in this process.
-    progress: Option<broadcast::Receiver<Progress>>,
+    progress: Option<broadcast::Receiver<CallProgress>>,
 }
 
 /// What follows after the task has come to rest.
-enum Next {
+enum AfterRest {
     /// It was hosted by a process that ended.
     Reopen,
     Stop(StopReason),
 }
 
-impl Follow<'_> {
+impl TaskFollower<'_> {
     /// Follows the task until it is over, waits for words, or is cancelled.
-    pub(super) async fn until_end(mut self, started: Started) -> Result<StopReason, Failure> {
-        let Started { id, mut access, seq, heard } = started;
+    pub(super) async fn until_end(mut self, started: StartedTask) -> Result<StopReason, CommandFailure> {
+        let StartedTask { id, mut access, seq, heard } = started;
         let (answer, answered) = mpsc::unbounded_channel();
-        let mut turn = Turn {
-            tail: Tail::after(seq, &access.reader(), Tree::below(&id), None),
+        let mut turn = EditorTurn {
+            tail: JournalTail::after(seq, &access.reader(), InstanceTree::below(&id), None),
             updates: Updates::live(&self.place.root),
             messenger: access.messenger(),
             sent: BTreeSet::new(),
@@ -80,15 +80,16 @@ impl Follow<'_> {
         };
         loop {
             match self.watch(&mut access, &mut turn).await {
-                Ok(Next::Reopen) => {
+                Ok(AfterRest::Reopen) => {
                     access.close(&mut self.console).await;
-                    access = Access::open(self.place, &[], &mut self.console).await?;
+                    access = HostAccess::open(self.place, &[], &mut self.console).await?;
                     let seq = turn.tail.seq();
-                    turn.tail = Tail::after(seq, &access.reader(), Tree::below(&turn.id), None);
+                    turn.tail =
+                        JournalTail::after(seq, &access.reader(), InstanceTree::below(&turn.id), None);
                     turn.messenger = access.messenger();
                     turn.progress = access.progress();
                 }
-                Ok(Next::Stop(reason)) => {
+                Ok(AfterRest::Stop(reason)) => {
                     access.close(&mut self.console).await;
                     return Ok(reason);
                 }
@@ -100,7 +101,11 @@ impl Follow<'_> {
         }
     }
 
-    async fn watch(&mut self, access: &mut Access, turn: &mut Turn) -> Result<Next, Failure> {
+    async fn watch(
+        &mut self,
+        access: &mut HostAccess,
+        turn: &mut EditorTurn,
+    ) -> Result<AfterRest, CommandFailure> {
         let reader = access.reader();
         let mut pulse = access.pulse();
         loop {
@@ -116,7 +121,7 @@ impl Follow<'_> {
                     break;
                 }
                 if is_idle && turn.is_pausing {
-                    return Ok(Next::Stop(StopReason::Cancelled));
+                    return Ok(AfterRest::Stop(StopReason::Cancelled));
                 }
                 if is_idle && turn.sent.is_empty() {
                     return self.waits(&asks);
@@ -128,9 +133,9 @@ impl Follow<'_> {
                         Ok(Rest::Waiting | Rest::Paused) => is_idle = true,
                         Ok(rest) => {
                             self.catch_up(&reader, turn)?;
-                            return self.ended(rest, &reader, turn).map(Next::Stop);
+                            return self.ended(rest, &reader, turn).map(AfterRest::Stop);
                         }
-                        Err(NoAnswer::Gone) => return Ok(Next::Reopen),
+                        Err(NoAnswer::Gone) => return Ok(AfterRest::Reopen),
                         Err(NoAnswer::Refused(failure)) => return Err(failure),
                     },
                     Some(answered) = turn.answered.recv() => self.answered(answered, turn).await?,
@@ -146,8 +151,8 @@ impl Follow<'_> {
     }
 
     /// Sends new entries of the journal. Text that arrived before an entry was stored is sent before it.
-    fn catch_up(&self, reader: &Reader, turn: &mut Turn) -> Result<(), Failure> {
-        let Turn { tail, updates, progress, id, .. } = turn;
+    fn catch_up(&self, reader: &SnapshotReader, turn: &mut EditorTurn) -> Result<(), CommandFailure> {
+        let EditorTurn { tail, updates, progress, id, .. } = turn;
         tail.read(|entry, _| {
             while let Some(heard) = waiting(progress) {
                 let live = updates.hear(&heard, id, reader);
@@ -160,12 +165,16 @@ impl Follow<'_> {
     }
 
     /// Sends new requests of the task to the client. Returns those that wait for words.
-    fn look(&self, reader: &Reader, turn: &mut Turn) -> Result<Vec<Ask>, Failure> {
+    fn look(
+        &self,
+        reader: &SnapshotReader,
+        turn: &mut EditorTurn,
+    ) -> Result<Vec<PendingAsk>, CommandFailure> {
         let seq = turn.tail.seq();
-        let standing = Standing::of(reader, &turn.id, &self.place.world(), times::now_ms())?;
+        let standing = InstanceStanding::of(reader, &turn.id, &self.place.world(), times::now_ms())?;
         // A request may be newer than the entries sent so far; the client has to know the call that it is about.
         self.catch_up(reader, turn)?;
-        let (questions, asks): (Vec<Ask>, Vec<Ask>) =
+        let (questions, asks): (Vec<PendingAsk>, Vec<PendingAsk>) =
             standing.asks.into_iter().partition(permission::is_open_question);
         if turn.looked_at == Some(seq) && turn.tail.seq() == seq {
             return Ok(questions);
@@ -190,17 +199,24 @@ impl Follow<'_> {
     }
 
     /// Passes a decision on. A request that was answered elsewhere is not an error.
-    async fn answered(&mut self, (ask, outcome): Answered, turn: &mut Turn) -> Result<(), Failure> {
-        let Some(decision) = outcome.and_then(|outcome| Decision::of(&ask, &outcome)) else { return Ok(()) };
+    async fn answered(
+        &mut self,
+        (ask, outcome): Answered,
+        turn: &mut EditorTurn,
+    ) -> Result<(), CommandFailure> {
+        let Some(decision) = outcome.and_then(|outcome| PersonDecision::of(&ask, &outcome)) else {
+            return Ok(());
+        };
         if !turn.sent.contains(&key(&ask)) {
             return Ok(());
         }
         if decision.always
             && let Err(failure) = allow_always(self.place, &ask)
         {
-            self.session.send(message(&crate::hosting::Refusal::from(failure).message), self.connection);
+            self.session
+                .send(message(&crate::hosting::RequestRefusal::from(failure).message), self.connection);
         }
-        let request = Request::Answer {
+        let request = SocketRequest::Answer {
             id: ask.instance.to_string(),
             ask: Some(ask.invoke.clone()),
             asked_ms: Some(ask.since_ms),
@@ -210,34 +226,39 @@ impl Follow<'_> {
             data: decision.data,
         };
         match turn.messenger.ask(self.place, request, &mut self.console).await {
-            Ok(_) | Err(Failure::Failed(_)) => Ok(()),
+            Ok(_) | Err(CommandFailure::Failed(_)) => Ok(()),
             Err(failure) => Err(failure),
         }
     }
 
-    async fn pause(&mut self, turn: &mut Turn) -> Result<(), Failure> {
+    async fn pause(&mut self, turn: &mut EditorTurn) -> Result<(), CommandFailure> {
         turn.is_pausing = true;
-        let request = Request::Pause { id: turn.id.clone() };
+        let request = SocketRequest::Pause { id: turn.id.clone() };
         match turn.messenger.ask(self.place, request, &mut self.console).await {
             // It may have ended meanwhile.
-            Ok(_) | Err(Failure::Failed(_)) => Ok(()),
+            Ok(_) | Err(CommandFailure::Failed(_)) => Ok(()),
             Err(failure) => Err(failure),
         }
     }
 
     /// The task waits for something that only words can give: the turn ends, and the next prompt is the answer.
-    fn waits(&self, questions: &[Ask]) -> Result<Next, Failure> {
+    fn waits(&self, questions: &[PendingAsk]) -> Result<AfterRest, CommandFailure> {
         for ask in questions {
             self.session.send(message(&permission::question(ask)), self.connection);
         }
-        Ok(Next::Stop(StopReason::EndTurn))
+        Ok(AfterRest::Stop(StopReason::EndTurn))
     }
 
-    fn ended(&self, rest: Rest, reader: &Reader, turn: &Turn) -> Result<StopReason, Failure> {
+    fn ended(
+        &self,
+        rest: Rest,
+        reader: &SnapshotReader,
+        turn: &EditorTurn,
+    ) -> Result<StopReason, CommandFailure> {
         if let Rest::Stuck { message, .. } = rest {
-            return Err(Failure::Transient(message));
+            return Err(CommandFailure::Transient(message));
         }
-        let standing = Standing::of(reader, &turn.id, &self.place.world(), times::now_ms())?;
+        let standing = InstanceStanding::of(reader, &turn.id, &self.place.world(), times::now_ms())?;
         let output = standing.snapshot.output();
         let outcome = output.get("outcome").as_str().unwrap_or_default().to_owned();
         let problem = output.get("problem").get("message").as_str();
@@ -265,7 +286,7 @@ impl Follow<'_> {
 }
 
 /// Returns the next progress event that has arrived.
-fn waiting(progress: &mut Option<broadcast::Receiver<Progress>>) -> Option<Progress> {
+fn waiting(progress: &mut Option<broadcast::Receiver<CallProgress>>) -> Option<CallProgress> {
     loop {
         match progress.as_mut()?.try_recv() {
             Ok(heard) => return Some(heard),
@@ -276,6 +297,6 @@ fn waiting(progress: &mut Option<broadcast::Receiver<Progress>>) -> Option<Progr
     }
 }
 
-fn key(ask: &Ask) -> (String, String, i64) {
+fn key(ask: &PendingAsk) -> (String, String, i64) {
     (ask.instance.to_string(), ask.invoke.clone(), ask.since_ms)
 }

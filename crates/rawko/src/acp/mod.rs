@@ -25,27 +25,27 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::authority::random_text;
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::hosting::{Refusal, StoreArgs};
+use crate::failure::CommandFailure;
+use crate::hosting::{RequestRefusal, StoreArgs};
 use protocol::FromClient;
-use session::Session;
+use session::EditorSession;
 
 /// Digits of a session id.
 const ID_LEN: usize = 12;
 
 /// Serves one client until it closes standard input.
-pub(crate) async fn serve(store: &StoreArgs, console: &mut Console) -> Result<(), Failure> {
+pub(crate) async fn serve(store: &StoreArgs, console: &mut Console) -> Result<(), CommandFailure> {
     LocalSet::new().run_until(connected(store, console)).await
 }
 
-async fn connected(store: &StoreArgs, console: &mut Console) -> Result<(), Failure> {
+async fn connected(store: &StoreArgs, console: &mut Console) -> Result<(), CommandFailure> {
     let mut lines = lines();
     let (mut ours, theirs) = Channel::duplex();
     let (tell, mut from_client) = mpsc::unbounded_channel();
     let (give, connection) = oneshot::channel();
     let serving = tokio::task::spawn_local(protocol::serve(theirs, tell, give));
-    let closed = || Failure::Failed("the connection could not be set up".to_owned());
-    let mut server = Server {
+    let closed = || CommandFailure::Failed("the connection could not be set up".to_owned());
+    let mut server = AcpServer {
         connection: connection.await.map_err(|_| closed())?,
         store: store.clone(),
         sessions: HashMap::new(),
@@ -72,10 +72,10 @@ async fn connected(store: &StoreArgs, console: &mut Console) -> Result<(), Failu
     Ok(())
 }
 
-fn write(frame: &TransportFrame, console: &mut Console) -> Result<(), Failure> {
+fn write(frame: &TransportFrame, console: &mut Console) -> Result<(), CommandFailure> {
     let TransportFrame::Single(message) = frame else { return Ok(()) };
     let text = serde_json::to_string(message)
-        .map_err(|error| Failure::Failed(format!("cannot write a message: {error}")))?;
+        .map_err(|error| CommandFailure::Failed(format!("cannot write a message: {error}")))?;
     console.line(&text)?;
     console.flush()
 }
@@ -94,15 +94,15 @@ fn lines() -> mpsc::UnboundedReceiver<String> {
     lines
 }
 
-struct Server {
+struct AcpServer {
     connection: ConnectionTo<Client>,
     store: StoreArgs,
-    sessions: HashMap<String, Rc<Session>>,
+    sessions: HashMap<String, Rc<EditorSession>>,
     /// Prompts and loads at work.
     running: JoinSet<()>,
 }
 
-impl Server {
+impl AcpServer {
     fn handle(&mut self, message: FromClient) {
         match message {
             FromClient::Initialize(responder) => {
@@ -155,11 +155,11 @@ impl Server {
     }
 
     /// Opens a session in a directory, which must be a project that the person trusts.
-    fn session(&mut self, id: &str, cwd: std::path::PathBuf) -> Result<Rc<Session>, Error> {
+    fn session(&mut self, id: &str, cwd: std::path::PathBuf) -> Result<Rc<EditorSession>, Error> {
         if let Some(known) = self.sessions.get(id).filter(|known| known.cwd == cwd) {
             return Ok(Rc::clone(known));
         }
-        let session = Rc::new(Session::open(id, cwd, &self.store).map_err(told)?);
+        let session = Rc::new(EditorSession::open(id, cwd, &self.store).map_err(told)?);
         self.sessions.insert(id.to_owned(), Rc::clone(&session));
         Ok(session)
     }
@@ -171,13 +171,16 @@ fn new_id() -> Result<String, Error> {
 }
 
 /// Returns a failure as the client shows it.
-fn told(failure: Failure) -> Error {
+fn told(failure: CommandFailure) -> Error {
     let code = match &failure {
-        Failure::Credentials(_) => ErrorCode::AUTH_REQUIRED,
-        Failure::Usage(_) | Failure::Invalid(_) | Failure::Findings { .. } => ErrorCode::INVALID_PARAMS,
-        Failure::Failed(_) | Failure::Transient(_) | Failure::Interrupted | Failure::Output(_) => {
-            ErrorCode::INTERNAL_ERROR
+        CommandFailure::Credentials(_) => ErrorCode::AUTH_REQUIRED,
+        CommandFailure::Usage(_) | CommandFailure::Invalid(_) | CommandFailure::Findings { .. } => {
+            ErrorCode::INVALID_PARAMS
         }
+        CommandFailure::Failed(_)
+        | CommandFailure::Transient(_)
+        | CommandFailure::Interrupted
+        | CommandFailure::Output(_) => ErrorCode::INTERNAL_ERROR,
     };
-    Error::new(code, Refusal::from(failure).message)
+    Error::new(code, RequestRefusal::from(failure).message)
 }

@@ -9,8 +9,8 @@ use agent_client_protocol::v1::schema::{
 };
 use rawko_core::Value;
 
-use super::updates::{OpenCall, kind_of};
-use crate::standing::Ask;
+use super::updates::{UnfinishedCall, kind_of};
+use crate::standing::PendingAsk;
 
 const ALLOW: &str = "allow";
 const ALWAYS: &str = "always";
@@ -20,14 +20,14 @@ const OPTION: &str = "option-";
 
 /// The decision of the person.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Decision {
+pub(super) struct PersonDecision {
     pub(super) approved: bool,
     pub(super) always: bool,
     pub(super) data: Value,
 }
 
 /// Returns true for a question or a form that only words can answer.
-pub(super) fn is_open_question(ask: &Ask) -> bool {
+pub(super) fn is_open_question(ask: &PendingAsk) -> bool {
     let is_question = ask.input.get("kind").as_str() == Some("question");
     let has_form = ["form", "schema", "fields"].iter().any(|key| !ask.input.get(key).is_null());
     match is_question {
@@ -37,7 +37,7 @@ pub(super) fn is_open_question(ask: &Ask) -> bool {
 }
 
 /// Returns the words of a question.
-pub(super) fn question(ask: &Ask) -> String {
+pub(super) fn question(ask: &PendingAsk) -> String {
     let text = |key: &str| ask.input.get(key).as_str().unwrap_or_default().to_owned();
     let is_form = ask.input.get("kind").as_str() != Some("question");
     let help = match is_form {
@@ -49,15 +49,15 @@ pub(super) fn question(ask: &Ask) -> String {
     format!("\n\n**{}**\n\n{}{help}", text("title"), text("prompt"))
 }
 
-fn options(ask: &Ask) -> Vec<&str> {
+fn options(ask: &PendingAsk) -> Vec<&str> {
     ask.input.get("options").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect()
 }
 
 /// Builds the request. `call` is the tool call that it is about, if the client knows it.
 pub(super) fn request(
     session: &str,
-    ask: &Ask,
-    call: Option<OpenCall>,
+    ask: &PendingAsk,
+    call: Option<UnfinishedCall>,
     root: &Path,
 ) -> RequestPermissionRequest {
     let text = |key: &str| ask.input.get(key).as_str().filter(|text| !text.is_empty());
@@ -78,7 +78,7 @@ pub(super) fn request(
     RequestPermissionRequest::new(session.to_owned(), ToolCallUpdate::new(id, fields), choices(ask))
 }
 
-fn choices(ask: &Ask) -> Vec<PermissionOption> {
+fn choices(ask: &PendingAsk) -> Vec<PermissionOption> {
     let option = |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), name, kind);
     if ask.input.get("kind").as_str() == Some("question") {
         let options = options(ask).into_iter().enumerate();
@@ -101,22 +101,22 @@ fn choices(ask: &Ask) -> Vec<PermissionOption> {
     all
 }
 
-impl Decision {
+impl PersonDecision {
     /// Reads the client's answer; `None` if the prompt was cancelled meanwhile. An unknown option denies.
-    pub(super) fn of(ask: &Ask, outcome: &RequestPermissionOutcome) -> Option<Decision> {
+    pub(super) fn of(ask: &PendingAsk, outcome: &RequestPermissionOutcome) -> Option<PersonDecision> {
         let RequestPermissionOutcome::Selected(selected) = outcome else { return None };
         let id = selected.option_id.to_string();
         let chosen = id.strip_prefix(OPTION).and_then(|place| place.parse::<usize>().ok());
         let chosen = chosen.and_then(|place| options(ask).get(place).copied());
         Some(match (id.as_str(), chosen) {
-            (_, Some(answer)) => Decision {
+            (_, Some(answer)) => PersonDecision {
                 approved: true,
                 data: Value::map([("answer", Value::str(answer))]),
-                ..Decision::default()
+                ..PersonDecision::default()
             },
-            (ALLOW, None) => Decision { approved: true, ..Decision::default() },
-            (ALWAYS, None) => Decision { approved: true, always: true, ..Decision::default() },
-            (_, None) => Decision::default(),
+            (ALLOW, None) => PersonDecision { approved: true, ..PersonDecision::default() },
+            (ALWAYS, None) => PersonDecision { approved: true, always: true, ..PersonDecision::default() },
+            (_, None) => PersonDecision::default(),
         })
     }
 }

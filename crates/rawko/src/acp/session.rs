@@ -1,4 +1,4 @@
-//! `Session`: a conversation of an editor. Its first task has the session's id, the following ones a number after it, so
+//! `EditorSession`: a conversation of an editor. Its first task has the session's id, the following ones a number after it, so
 //! that the store alone shows what belongs to it.
 
 use std::cell::Cell;
@@ -7,22 +7,22 @@ use std::path::PathBuf;
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{ContentBlock, SessionNotification, SessionUpdate, StopReason};
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::InstanceRow;
 use tokio::sync::Notify;
 
-use super::follow::Follow;
+use super::follow::TaskFollower;
 use super::start;
 use super::updates::Updates;
 use crate::cli::ColorWhen;
 use crate::commands::attach::beginning;
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::journal::Tree;
-use crate::journal::tail::Tail;
+use crate::journal::InstanceTree;
+use crate::journal::tail::JournalTail;
 
-pub(super) struct Session {
+pub(super) struct EditorSession {
     pub(super) id: String,
     pub(super) cwd: PathBuf,
     pub(super) store: StoreArgs,
@@ -31,16 +31,16 @@ pub(super) struct Session {
     cancelled: Notify,
 }
 
-impl Session {
+impl EditorSession {
     /// Opens a session. Fails early for a directory that no task could run in.
-    pub(super) fn open(id: &str, cwd: PathBuf, store: &StoreArgs) -> Result<Session, Failure> {
+    pub(super) fn open(id: &str, cwd: PathBuf, store: &StoreArgs) -> Result<EditorSession, CommandFailure> {
         if !cwd.is_absolute() || !cwd.is_dir() {
-            return Err(Failure::Usage(format!(
+            return Err(CommandFailure::Usage(format!(
                 "`{}` is not an absolute path of a directory",
                 cwd.display()
             )));
         }
-        let session = Session {
+        let session = EditorSession {
             id: id.to_owned(),
             cwd,
             store: store.clone(),
@@ -55,13 +55,13 @@ impl Session {
                 "the files of `{}` that carry authority are not trusted; review them with `rawko trust` in a terminal",
                 place.root.display()
             );
-            return Err(Failure::Invalid(why));
+            return Err(CommandFailure::Invalid(why));
         }
         Ok(session)
     }
 
     /// Reads the project anew, so that changed settings and trust count.
-    pub(super) fn place(&self) -> Result<ProjectContext, Failure> {
+    pub(super) fn place(&self) -> Result<ProjectContext, CommandFailure> {
         ProjectContext::in_directory(&self.cwd, &self.store)
     }
 
@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// Returns the tasks of the session, oldest first.
-    pub(super) fn tasks(&self, reader: &Reader) -> Result<Vec<InstanceRow>, Failure> {
+    pub(super) fn tasks(&self, reader: &SnapshotReader) -> Result<Vec<InstanceRow>, CommandFailure> {
         let mut rows = Vec::new();
         while let Some(row) = reader.store().find(&self.task_id(rows.len() + 1))? {
             rows.push(row);
@@ -113,9 +113,9 @@ impl Session {
     }
 
     /// Sends the whole conversation so far.
-    pub(super) fn load(&self, connection: &ConnectionTo<Client>) -> Result<(), Failure> {
+    pub(super) fn load(&self, connection: &ConnectionTo<Client>) -> Result<(), CommandFailure> {
         let place = self.place()?;
-        let unknown = || Failure::Usage(format!("there is no session `{}` in this project", self.id));
+        let unknown = || CommandFailure::Usage(format!("there is no session `{}` in this project", self.id));
         let reader = place.reader()?.ok_or_else(unknown)?;
         let tasks = self.tasks(&reader)?;
         if tasks.is_empty() {
@@ -124,9 +124,9 @@ impl Session {
         for row in tasks {
             let mut updates = Updates::replaying(&place.root);
             let first = beginning(&reader, &row)?;
-            Tail::after(first, &reader, Tree::below(&row.new.id), None).read(|entry, _| {
+            JournalTail::after(first, &reader, InstanceTree::below(&row.new.id), None).read(|entry, _| {
                 updates.entry(entry).into_iter().for_each(|update| self.send(update, connection));
-                Ok::<(), Failure>(())
+                Ok::<(), CommandFailure>(())
             })?;
         }
         Ok(())
@@ -137,12 +137,12 @@ impl Session {
         &self,
         prompt: &[ContentBlock],
         connection: &ConnectionTo<Client>,
-    ) -> Result<StopReason, Failure> {
+    ) -> Result<StopReason, CommandFailure> {
         let mut console = Console::new(ColorWhen::Never);
         let place = self.place()?;
         place.insist_on_settings(&mut console)?;
         place.insist_on_charts()?;
         let started = start::start(self, &place, prompt, &mut console).await?;
-        Follow { session: self, place: &place, connection, console }.until_end(started).await
+        TaskFollower { session: self, place: &place, connection, console }.until_end(started).await
     }
 }

@@ -11,18 +11,18 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdateFields, ToolKind,
 };
 use rawko_core::{ServiceClass, ServiceName};
-use rawko_host::{Progress, Reader};
+use rawko_host::{CallProgress, SnapshotReader};
 use rawko_view::transcript::{Turn, turns_of};
 use serde_json::Value as Json;
 
-use crate::journal::{Entry, What, agent, live};
+use crate::journal::{EntryBody, JournalEntry, agent, live};
 
 /// The beginning of the part of a follow-up's task that the person did not write.
 const FOLLOW_UP: &str = "\n\nThis continues an earlier task (";
 
 /// A tool call without a result.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct OpenCall {
+pub(super) struct UnfinishedCall {
     pub(super) id: String,
     name: String,
     pub(super) input: Json,
@@ -49,7 +49,7 @@ pub(super) struct Updates {
     /// The person's own messages are sent, too: the client has not shown them.
     is_replay: bool,
     /// Open calls by instance, in order.
-    open: HashMap<Arc<str>, Vec<OpenCall>>,
+    open: HashMap<Arc<str>, Vec<UnfinishedCall>>,
     /// Live messages by instance, until the journal has them.
     streamed: HashMap<Arc<str>, LiveText>,
     /// The agent whose text came last.
@@ -74,7 +74,7 @@ impl Updates {
     }
 
     /// Returns the updates of an entry.
-    pub(super) fn entry(&mut self, entry: &Entry) -> Vec<SessionUpdate> {
+    pub(super) fn entry(&mut self, entry: &JournalEntry) -> Vec<SessionUpdate> {
         let mut all = self.collected(entry);
         for turn in turns_of(entry) {
             all.extend(self.turn(entry, turn));
@@ -82,7 +82,7 @@ impl Updates {
         all
     }
 
-    fn turn(&mut self, entry: &Entry, turn: Turn) -> Vec<SessionUpdate> {
+    fn turn(&mut self, entry: &JournalEntry, turn: Turn) -> Vec<SessionUpdate> {
         match turn.kind {
             "note" if turn.title == "starts" && entry.agent.is_none() && self.is_replay => {
                 let text = turn.text.split(FOLLOW_UP).next().unwrap_or_default();
@@ -102,7 +102,7 @@ impl Updates {
     }
 
     /// A message, unless it was sent while it arrived.
-    fn says(&mut self, entry: &Entry, turn: &Turn) -> Vec<SessionUpdate> {
+    fn says(&mut self, entry: &JournalEntry, turn: &Turn) -> Vec<SessionUpdate> {
         let live = self.streamed.get_mut(&entry.instance);
         // The messages of a program come together at its end.
         if entry.agent.is_none() && live.as_ref().is_some_and(|live| live.text.contains(turn.text.trim())) {
@@ -133,7 +133,12 @@ impl Updates {
     }
 
     /// Returns live text of the agents of a task.
-    pub(super) fn hear(&mut self, heard: &Progress, root: &str, reader: &Reader) -> Vec<SessionUpdate> {
+    pub(super) fn hear(
+        &mut self,
+        heard: &CallProgress,
+        root: &str,
+        reader: &SnapshotReader,
+    ) -> Vec<SessionUpdate> {
         let below =
             heard.instance.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         if !below || !live::is_agents(heard) {
@@ -165,11 +170,14 @@ impl Updates {
         self.speaks(own.or_else(of_row).as_deref(), &text)
     }
 
-    fn calls(&mut self, entry: &Entry, turn: &Turn) -> Option<SessionUpdate> {
+    fn calls(&mut self, entry: &JournalEntry, turn: &Turn) -> Option<SessionUpdate> {
         let text = |key: &str| turn.data[key].as_str().unwrap_or_default();
         let id = format!("{}/{}", entry.instance, text("id"));
-        let call =
-            OpenCall { id: id.clone(), name: text("name").to_owned(), input: turn.data["input"].clone() };
+        let call = UnfinishedCall {
+            id: id.clone(),
+            name: text("name").to_owned(),
+            input: turn.data["input"].clone(),
+        };
         let path = ["path", "file_path"].iter().find_map(|key| call.input[key].as_str());
         let locations = path.map(|path| vec![ToolCallLocation::new(self.root.join(path))]);
         let update = ToolCall::new(id, turn.title.clone())
@@ -184,7 +192,7 @@ impl Updates {
     }
 
     /// The result of a call; `data` is the stored result, which names it.
-    fn result(&mut self, entry: &Entry, data: &Json, text: &str) -> Option<SessionUpdate> {
+    fn result(&mut self, entry: &JournalEntry, data: &Json, text: &str) -> Option<SessionUpdate> {
         let id = format!("{}/{}", entry.instance, data["id"].as_str()?);
         let open = self.open.get_mut(&entry.instance)?;
         let place = open.iter().position(|call| call.id == id)?;
@@ -202,8 +210,8 @@ impl Updates {
     }
 
     /// Results that arrive only with the others of the same completion: refusals.
-    fn collected(&mut self, entry: &Entry) -> Vec<SessionUpdate> {
-        let What::Answered { invoke, data } = &entry.what else { return Vec::new() };
+    fn collected(&mut self, entry: &JournalEntry) -> Vec<SessionUpdate> {
+        let EntryBody::Answered { invoke, data } = &entry.what else { return Vec::new() };
         if agent::invoke_of(invoke) != "collect" {
             return Vec::new();
         }
@@ -214,13 +222,13 @@ impl Updates {
     }
 
     /// Returns the open call of an instance that a request is about.
-    pub(super) fn open_call(&self, instance: &str, tool: Option<&str>) -> Option<OpenCall> {
+    pub(super) fn open_call(&self, instance: &str, tool: Option<&str>) -> Option<UnfinishedCall> {
         let open = self.open.get(instance)?;
         open.iter().rev().find(|call| Some(call.name.as_str()) == tool).or(open.last()).cloned()
     }
 }
 
-impl OpenCall {
+impl UnfinishedCall {
     /// Returns the change that a Write or an Edit makes.
     pub(super) fn changes(&self, root: &Path) -> Vec<ToolCallContent> {
         let text = |key: &str| self.input[key].as_str();

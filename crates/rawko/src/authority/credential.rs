@@ -10,7 +10,7 @@ use rawko_settings::{Redactor, StateDir, TOKEN_VARIABLE};
 
 use super::nested;
 use super::person::user_name;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const FILE: &str = "operator.token";
 const TOKEN_BYTES: usize = 32;
@@ -27,7 +27,7 @@ pub(crate) struct Operator {
 
 impl Operator {
     /// Reads the credential, and creates it on first need. Fails within a call of another rawko.
-    pub(crate) fn load(state: Result<&StateDir, Failure>) -> Result<Operator, Failure> {
+    pub(crate) fn load(state: Result<&StateDir, CommandFailure>) -> Result<Operator, CommandFailure> {
         nested::refuse()?;
         let token = match token_of_environment() {
             Some(token) => token,
@@ -35,7 +35,7 @@ impl Operator {
                 let state = state?;
                 let cannot = |error: io::Error| {
                     let path = state.path().join(FILE);
-                    Failure::Credentials(format!(
+                    CommandFailure::Credentials(format!(
                         "cannot use the operator credential {}: {error}; it is needed to act on instances: set \
                          RAWKO_STATE_DIR to a directory that only you can write to, or RAWKO_TOKEN",
                         path.display()
@@ -50,7 +50,7 @@ impl Operator {
 
     /// Returns the operator without a token, for hosts that have their own access control. Fails within a call of
     /// another rawko.
-    pub(crate) fn without_token() -> Result<Operator, Failure> {
+    pub(crate) fn without_token() -> Result<Operator, CommandFailure> {
         nested::refuse()?;
         Ok(Operator { name: user_name(), token: String::new() })
     }

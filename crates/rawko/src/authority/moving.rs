@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_settings::{StateDir, make_private};
-use rawko_store::{Holder, Lock, SqliteStore, StoreError};
+use rawko_store::{Lock, LockHolder, SqliteStore, StoreError};
 
 use super::nested;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use crate::times;
 
@@ -25,7 +25,7 @@ pub(crate) fn leftover(root: &Path, store: &Path) -> Option<PathBuf> {
 }
 
 /// Moves a project's old state to `store`, unless a store exists there.
-pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(), Failure> {
+pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(), CommandFailure> {
     let old_dir = root.join(OLD_DIR);
     let old = old_dir.join(STORE_FILE);
     if fs::symlink_metadata(&old).is_err() || store.exists() || nested::is_within_call() {
@@ -35,7 +35,7 @@ pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(),
     let target = store.parent().unwrap_or(state.path());
     let cannot = |why: String| {
         let (old, help) = (files::shown(&old), "pass `--store` to use it where it is");
-        Failure::Failed(format!("cannot move `{old}` to {}: {why}; {help}", target.display()))
+        CommandFailure::Failed(format!("cannot move `{old}` to {}: {why}; {help}", target.display()))
     };
     state.make().and_then(|()| make_private(target)).map_err(|error| cannot(error.to_string()))?;
     // Both are held, so that no host of either place runs, and no other process moves it.
@@ -65,11 +65,15 @@ fn announce(_text: &str) {}
 
 /// Fails if a settings file names a store that may be another person's or another project's: one that came with the
 /// repository, or one in the state directory. Commands that name a store themselves may use any.
-pub(crate) fn refuse_named(root: &Path, state: Option<&StateDir>, store: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_named(
+    root: &Path,
+    state: Option<&StateDir>,
+    store: &Path,
+) -> Result<(), CommandFailure> {
     let Ok(found) = store.canonicalize() else { return Ok(()) };
     let help = "remove `store.path` from the settings, or pass the file with `--store`";
     let refused = |why: &str| {
-        Err(Failure::Invalid(format!(
+        Err(CommandFailure::Invalid(format!(
             "refusing the store `{}` of the settings: {why}; {help}",
             files::shown(store)
         )))
@@ -86,18 +90,18 @@ pub(crate) fn refuse_named(root: &Path, state: Option<&StateDir>, store: &Path) 
 }
 
 /// Fails unless the store is a plain file in the project that is not part of its repository.
-fn refuse_foreign(root: &Path, old: &Path) -> Result<(), Failure> {
+fn refuse_foreign(root: &Path, old: &Path) -> Result<(), CommandFailure> {
     let plain = root.canonicalize().map(|root| root.join(OLD_DIR).join(STORE_FILE));
     let is_plain = plain.is_ok_and(|plain| old.canonicalize().is_ok_and(|found| found == plain));
     let shown = files::shown(old);
     let help = format!("remove it, or pass `--store {shown}` to use it where it is");
     if !is_plain || !old.is_file() {
         let why = "it is not a file of this project but a link";
-        return Err(Failure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
+        return Err(CommandFailure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
     }
     if old.canonicalize().is_ok_and(|old| is_tracked(&old)) {
         let why = "git tracks it, so its instances may be another person's";
-        return Err(Failure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
+        return Err(CommandFailure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
     }
     Ok(())
 }
@@ -121,8 +125,8 @@ fn git_dir(top: &Path) -> PathBuf {
     named.unwrap_or(dot_git)
 }
 
-fn hold(store: &Path) -> Result<Lock, Failure> {
-    let holder = Holder {
+fn hold(store: &Path) -> Result<Lock, CommandFailure> {
+    let holder = LockHolder {
         pid: std::process::id(),
         command: "rawko (moves the state)".to_owned(),
         started_ms: times::now_ms(),
@@ -130,7 +134,7 @@ fn hold(store: &Path) -> Result<Lock, Failure> {
         drives: Some(Vec::new()),
     };
     Lock::take(store, &holder).map_err(|error| match error {
-        StoreError::Held { holder, .. } => Failure::Transient(format!(
+        StoreError::Held { holder, .. } => CommandFailure::Transient(format!(
             "cannot move the state of this project: {} is in use by {holder}; stop that process first",
             files::shown(store)
         )),

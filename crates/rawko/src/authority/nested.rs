@@ -4,7 +4,7 @@
 
 use rawko_process::CALL_VARIABLE;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Returns true if this process was started by a call of another rawko.
 pub(super) fn is_within_call() -> bool {
@@ -12,11 +12,11 @@ pub(super) fn is_within_call() -> bool {
 }
 
 /// Fails within a call of another rawko.
-pub(super) fn refuse() -> Result<(), Failure> {
+pub(super) fn refuse() -> Result<(), CommandFailure> {
     if !is_within_call() {
         return Ok(());
     }
-    Err(Failure::Credentials(
+    Err(CommandFailure::Credentials(
         "refusing to act on instances: this process was started by a call of another rawko, so it has no operator \
          credential; agents and services cannot start, answer or control instances"
             .to_owned(),

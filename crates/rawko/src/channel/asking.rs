@@ -1,60 +1,68 @@
 //! Requests about channels, independent of the process that hosts them.
 
 use rawko_server::{ChannelAnswer, ChannelRequest};
-use rawko_turns::{Channel, Effect, Event, Message};
+use rawko_turns::{Channel, ChannelEffect, ChannelEvent, ChannelMessage};
 
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::hosting::{Access, Answer, NoAnswer, ProjectContext, Request};
+use crate::failure::CommandFailure;
+use crate::hosting::{HostAccess, HostAnswer, NoAnswer, ProjectContext, SocketRequest};
 
 /// A connection to the channels of a project.
 pub(crate) struct Asker {
-    access: Access,
+    access: HostAccess,
 }
 
 /// New messages and changes of a channel.
 pub(crate) struct News {
     pub(crate) channel: Channel,
     pub(crate) version: u64,
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ChannelMessage>,
 }
 
 impl Asker {
-    pub(crate) async fn open(place: &ProjectContext, console: &mut Console) -> Result<Asker, Failure> {
-        Ok(Asker { access: Access::open(place, &[], console).await? })
+    pub(crate) async fn open(place: &ProjectContext, console: &mut Console) -> Result<Asker, CommandFailure> {
+        Ok(Asker { access: HostAccess::open(place, &[], console).await? })
     }
 
     pub(crate) async fn close(self, console: &mut Console) {
         self.access.close(console).await;
     }
 
-    pub(crate) async fn ask(&mut self, request: ChannelRequest) -> Result<ChannelAnswer, Failure> {
-        match self.access.ask(Request::Channel { request }).await {
-            Ok(Answer::Channel(answer)) => Ok(answer),
+    pub(crate) async fn ask(&mut self, request: ChannelRequest) -> Result<ChannelAnswer, CommandFailure> {
+        match self.access.ask(SocketRequest::Channel { request }).await {
+            Ok(HostAnswer::Channel(answer)) => Ok(answer),
             Ok(_) => Err(astray()),
             Err(NoAnswer::Refused(failure)) => Err(failure),
-            Err(NoAnswer::Gone) => Err(Failure::Transient(
+            Err(NoAnswer::Gone) => Err(CommandFailure::Transient(
                 "the process that hosts the channel exited before it answered".to_owned(),
             )),
         }
     }
 
-    pub(crate) async fn look(&mut self, name: &str) -> Result<Channel, Failure> {
+    pub(crate) async fn look(&mut self, name: &str) -> Result<Channel, CommandFailure> {
         match self.ask(ChannelRequest::Look { name: name.to_owned() }).await? {
             ChannelAnswer::Channel(channel) => Ok(*channel),
             _ => Err(astray()),
         }
     }
 
-    pub(crate) async fn apply(&mut self, name: &str, event: Event) -> Result<Vec<Effect>, Failure> {
+    pub(crate) async fn apply(
+        &mut self,
+        name: &str,
+        event: ChannelEvent,
+    ) -> Result<Vec<ChannelEffect>, CommandFailure> {
         match self.ask(ChannelRequest::Apply { name: name.to_owned(), event }).await? {
             ChannelAnswer::Effects(effects) => Ok(effects),
             _ => Err(astray()),
         }
     }
 
-    pub(crate) async fn messages(&mut self, name: &str, after: u64) -> Result<Vec<Message>, Failure> {
-        let mut all: Vec<Message> = Vec::new();
+    pub(crate) async fn messages(
+        &mut self,
+        name: &str,
+        after: u64,
+    ) -> Result<Vec<ChannelMessage>, CommandFailure> {
+        let mut all: Vec<ChannelMessage> = Vec::new();
         loop {
             let after = all.last().map_or(after, |last| last.number);
             let request = ChannelRequest::Messages { name: name.to_owned(), after, limit: 1_000 };
@@ -73,7 +81,7 @@ impl Asker {
         after: u64,
         version: Option<u64>,
         patience_ms: u64,
-    ) -> Result<News, Failure> {
+    ) -> Result<News, CommandFailure> {
         let name = name.to_owned();
         match self.ask(ChannelRequest::Follow { name, after, version, patience_ms }).await? {
             ChannelAnswer::News { channel, version, messages } => {
@@ -84,8 +92,8 @@ impl Asker {
     }
 }
 
-fn astray() -> Failure {
-    Failure::Failed("unexpected response from the host".to_owned())
+fn astray() -> CommandFailure {
+    CommandFailure::Failed("unexpected response from the host".to_owned())
 }
 
 /// Returns the name that the speaker claims. The host puts the operator's in its place or beside it.

@@ -1,24 +1,24 @@
 //! Formats channels, turns and messages for a terminal.
 
-use rawko_turns::{Author, Channel, Member, Message, Phase, State, TurnOrder};
+use rawko_turns::{Channel, ChannelMember, ChannelMessage, MemberState, MessageAuthor, TurnOrder, TurnPhase};
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
-use crate::table::{Cell, Table};
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
+use crate::table::{Cell, ConsoleTable};
 use crate::times;
 
 /// Prints all channels, one line each.
-pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), Failure> {
-    let mut table = Table::new(&["CHANNEL", "TURN", "AGENTS", "MESSAGES"]);
+pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), CommandFailure> {
+    let mut table = ConsoleTable::new(&["CHANNEL", "TURN", "AGENTS", "MESSAGES"]);
     for channel in channels {
-        let here = channel.members.values().filter(|member| member.state != State::Offline).count();
+        let here = channel.members.values().filter(|member| member.state != MemberState::Offline).count();
         let all = channel
             .members
             .values()
-            .filter(|member| member.assigned || member.state != State::Offline)
+            .filter(|member| member.assigned || member.state != MemberState::Offline)
             .count();
         table.add(vec![
-            Cell::painted(channel.name.clone(), Style::Bold),
+            Cell::painted(channel.name.clone(), TextStyle::Bold),
             Cell::new(turn_words(channel, times::now_ms())),
             Cell::new(format!("{here} of {all}")),
             Cell::new(channel.posted.to_string()),
@@ -33,14 +33,14 @@ fn turn_words(channel: &Channel, now_ms: i64) -> String {
     match &channel.turn {
         None => format!("{pause}no agent"),
         Some(turn) => match &turn.phase {
-            Phase::Running { deadline_ms, .. } => {
+            TurnPhase::Running { deadline_ms, .. } => {
                 format!(
                     "{pause}{} for {}",
                     turn.agent,
                     times::span(deadline_ms.saturating_sub(now_ms).max(0))
                 )
             }
-            Phase::Waiting(_) => format!("{pause}{} (waiting)", turn.agent),
+            TurnPhase::Waiting(_) => format!("{pause}{} (waiting)", turn.agent),
         },
     }
 }
@@ -48,8 +48,8 @@ fn turn_words(channel: &Channel, now_ms: i64) -> String {
 /// Returns the remaining time of the current turn.
 pub(crate) fn time_left_ms(channel: &Channel) -> Option<i64> {
     match channel.turn.as_ref()?.phase {
-        Phase::Running { deadline_ms, .. } => Some(deadline_ms.saturating_sub(times::now_ms()).max(0)),
-        Phase::Waiting(_) => None,
+        TurnPhase::Running { deadline_ms, .. } => Some(deadline_ms.saturating_sub(times::now_ms()).max(0)),
+        TurnPhase::Waiting(_) => None,
     }
 }
 
@@ -66,9 +66,9 @@ pub(crate) fn describe(channel: &Channel, console: &Console) -> Vec<String> {
         TurnOrder::Priority => "priority",
         TurnOrder::Manual => "manual",
     };
-    let count = console.paint(Style::Dim, &format!("{} messages", channel.posted));
+    let count = console.paint(TextStyle::Dim, &format!("{} messages", channel.posted));
     let mut lines = vec![
-        format!("{}  {count}", console.paint(Style::Bold, &channel.name)),
+        format!("{}  {count}", console.paint(TextStyle::Bold, &channel.name)),
         format!("    turn     {}", turn_words(channel, times::now_ms())),
         format!("    order    {order}"),
     ];
@@ -85,7 +85,7 @@ pub(crate) fn describe(channel: &Channel, console: &Console) -> Vec<String> {
     lines
 }
 
-fn notes(channel: &Channel, member: &Member) -> Vec<String> {
+fn notes(channel: &Channel, member: &ChannelMember) -> Vec<String> {
     let mut notes = vec![format!("{} unread", channel.posted.saturating_sub(member.seen))];
     if member.priority != 0 {
         notes.push(format!("priority {}", member.priority));
@@ -93,31 +93,31 @@ fn notes(channel: &Channel, member: &Member) -> Vec<String> {
     if member.grace_due_ms.is_some() {
         notes.push("connection lost".to_owned());
     }
-    if member.assigned && member.state == State::Offline {
+    if member.assigned && member.state == MemberState::Offline {
         notes.push("assigned".to_owned());
     }
     notes
 }
 
-fn state_style(state: State) -> Style {
+fn state_style(state: MemberState) -> TextStyle {
     match state {
-        State::Offline => Style::Dim,
-        State::Idle | State::Queued => Style::Plain,
-        State::Active => Style::Good,
-        State::Waiting => Style::Notice,
+        MemberState::Offline => TextStyle::Dim,
+        MemberState::Idle | MemberState::Queued => TextStyle::Plain,
+        MemberState::Active => TextStyle::Good,
+        MemberState::Waiting => TextStyle::Notice,
     }
 }
 
 /// Formats a message as a line.
-pub(crate) fn message_line(message: &Message, console: &Console) -> String {
-    let number = console.paint(Style::Dim, &format!("{:>4}", message.number));
-    let late = if message.late { console.paint(Style::Dim, " (late)") } else { String::new() };
+pub(crate) fn message_line(message: &ChannelMessage, console: &Console) -> String {
+    let number = console.paint(TextStyle::Dim, &format!("{:>4}", message.number));
+    let late = if message.late { console.paint(TextStyle::Dim, " (late)") } else { String::new() };
     let text = message.text.replace('\n', "\n      ");
     match &message.author {
-        Author::Notice => format!("{number}  {}", console.paint(Style::Notice, &text)),
-        Author::Agent(agent) => {
-            format!("{number}  {}: {text}{late}", console.paint(Style::Accent, agent.as_str()))
+        MessageAuthor::Notice => format!("{number}  {}", console.paint(TextStyle::Notice, &text)),
+        MessageAuthor::Agent(agent) => {
+            format!("{number}  {}: {text}{late}", console.paint(TextStyle::Accent, agent.as_str()))
         }
-        Author::Person(name) => format!("{number}  {}: {text}", console.paint(Style::Bold, name)),
+        MessageAuthor::Person(name) => format!("{number}  {}: {text}", console.paint(TextStyle::Bold, name)),
     }
 }

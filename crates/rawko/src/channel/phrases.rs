@@ -1,6 +1,6 @@
 //! Parses the input of a person in a chat: a message, or a command that begins with a slash.
 
-use rawko_turns::{Event, OverrideTo};
+use rawko_turns::{ChannelEvent, OverrideTo};
 
 pub(crate) const HELP: &str = "\
   text          post a message (start it with // for a leading slash)
@@ -19,7 +19,7 @@ pub(crate) const HELP: &str = "\
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Phrase {
     Nothing,
-    Do(Event),
+    Do(ChannelEvent),
     Assign(String),
     Who,
     History(u64),
@@ -37,7 +37,7 @@ pub(crate) fn read(line: &str, me: &str) -> Phrase {
         if text.is_empty() {
             return Phrase::Nothing;
         }
-        return Phrase::Do(Event::PersonSpoke { person: by(), id: None, text: text.to_owned() });
+        return Phrase::Do(ChannelEvent::PersonSpoke { person: by(), id: None, text: text.to_owned() });
     };
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
@@ -49,17 +49,17 @@ pub(crate) fn read(line: &str, me: &str) -> Phrase {
             Ok(number) => Phrase::History(number),
             Err(_) => Phrase::Unknown(format!("`{number}` is not a number")),
         },
-        ["skip"] => Phrase::Do(Event::Skipped { by: by() }),
-        ["next", agent] => Phrase::Do(Event::NextNamed { agent: (*agent).into(), by: by() }),
-        ["go"] => Phrase::Do(Event::Overridden { by: by(), to: OverrideTo::Active }),
-        ["take"] => Phrase::Do(Event::Overridden { by: by(), to: OverrideTo::Queued }),
-        ["pause"] => Phrase::Do(Event::Paused { by: by() }),
-        ["resume"] => Phrase::Do(Event::Resumed { by: by() }),
+        ["skip"] => Phrase::Do(ChannelEvent::Skipped { by: by() }),
+        ["next", agent] => Phrase::Do(ChannelEvent::NextNamed { agent: (*agent).into(), by: by() }),
+        ["go"] => Phrase::Do(ChannelEvent::Overridden { by: by(), to: OverrideTo::Active }),
+        ["take"] => Phrase::Do(ChannelEvent::Overridden { by: by(), to: OverrideTo::Queued }),
+        ["pause"] => Phrase::Do(ChannelEvent::Paused { by: by() }),
+        ["resume"] => Phrase::Do(ChannelEvent::Resumed { by: by() }),
         ["assign", agent] => Phrase::Assign((*agent).to_owned()),
-        ["remove", agent] => Phrase::Do(Event::Removed { agent: (*agent).into(), by: by() }),
-        ["order", agents @ ..] if !agents.is_empty() => {
-            Phrase::Do(Event::OrderSet { agents: agents.iter().map(|agent| (*agent).into()).collect() })
-        }
+        ["remove", agent] => Phrase::Do(ChannelEvent::Removed { agent: (*agent).into(), by: by() }),
+        ["order", agents @ ..] if !agents.is_empty() => Phrase::Do(ChannelEvent::OrderSet {
+            agents: agents.iter().map(|agent| (*agent).into()).collect(),
+        }),
         _ => Phrase::Unknown(format!("unknown command `/{command}`; see `/help`")),
     }
 }
@@ -70,8 +70,9 @@ mod tests {
 
     #[test]
     fn lines_and_what_they_mean() {
-        let say =
-            |text: &str| Phrase::Do(Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() });
+        let say = |text: &str| {
+            Phrase::Do(ChannelEvent::PersonSpoke { person: "kim".into(), id: None, text: text.into() })
+        };
         for (line, meaning) in [
             ("hello", say("hello")),
             ("//etc/hosts", say("/etc/hosts")),
@@ -79,8 +80,8 @@ mod tests {
             ("/who", Phrase::Who),
             ("/history 5", Phrase::History(5)),
             ("/history x", Phrase::Unknown("`x` is not a number".into())),
-            ("/next ada", Phrase::Do(Event::NextNamed { agent: "ada".into(), by: "kim".into() })),
-            ("/take", Phrase::Do(Event::Overridden { by: "kim".into(), to: OverrideTo::Queued })),
+            ("/next ada", Phrase::Do(ChannelEvent::NextNamed { agent: "ada".into(), by: "kim".into() })),
+            ("/take", Phrase::Do(ChannelEvent::Overridden { by: "kim".into(), to: OverrideTo::Queued })),
             ("/dance", Phrase::Unknown("unknown command `/dance`; see `/help`".into())),
         ] {
             assert_eq!(read(line, "kim"), meaning, "{line}");

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use rawko_agents::work::project_worktrees;
-use rawko_host::{Reader, Settings};
+use rawko_host::{Settings, SnapshotReader};
 use rawko_programs::checkpoints::{Checkpoints, ref_part};
 use rawko_programs::worktrees::Worktrees;
 use rawko_store::InstanceRow;
 
 use super::{InstanceChanges, unreadable};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The files of a past step, for a fork to work with.
 pub(crate) struct FilesOfStep {
@@ -26,10 +26,10 @@ impl FilesOfStep {
     pub(crate) fn find(
         root: &Path,
         settings: &Settings,
-        reader: &Reader,
+        reader: &SnapshotReader,
         (row, at): (&InstanceRow, u64),
         new_id: Option<&str>,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, CommandFailure> {
         let changes = InstanceChanges::in_project(root, settings, reader, row, Some(at))?;
         let entries = changes.entries()?;
         let later = entries.iter().find(|entry| changes.is_own(entry) && changes.is_later(entry));
@@ -41,11 +41,12 @@ impl FilesOfStep {
         Ok(Some(Self { history: changes.history, worktrees, new_id, number }))
     }
 
-    pub(crate) async fn make(&self) -> Result<PathBuf, Failure> {
+    pub(crate) async fn make(&self) -> Result<PathBuf, CommandFailure> {
         let name = format!("rawko/{}", ref_part(&self.new_id));
         let made = self.worktrees.open_at(&self.history, &self.new_id, &name, self.number).await;
-        let made =
-            made.map_err(|error| Failure::Failed(format!("cannot restore the files of that step: {error}")))?;
+        let made = made.map_err(|error| {
+            CommandFailure::Failed(format!("cannot restore the files of that step: {error}"))
+        })?;
         Ok(made.path)
     }
 

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rawko_agents::work::project_history;
-use rawko_host::{Reader, Settings};
+use rawko_host::{Settings, SnapshotReader};
 use rawko_programs::checkpoints::{
-    Checkpoints, Entry, EntryKind, FileDiff, NetChanges, file_diff, net_changes,
+    Checkpoints, EntryKind, FileDiff, HistoryEntry, NetChanges, file_diff, net_changes,
 };
 use rawko_store::InstanceRow;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::ProjectContext;
 
 pub(crate) use files_of_step::FilesOfStep;
@@ -33,13 +33,13 @@ pub(crate) struct InstanceChanges {
 impl InstanceChanges {
     pub(crate) fn of(
         place: &ProjectContext,
-        reader: &Reader,
+        reader: &SnapshotReader,
         row: &InstanceRow,
         at: Option<u64>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         if place.remote.is_some() {
             let message = "checkpoints are in the state directory of the machine that ran the agents; run this there, without --host";
-            return Err(Failure::Usage(message.to_owned()));
+            return Err(CommandFailure::Usage(message.to_owned()));
         }
         Self::in_project(&place.root, &place.settings, reader, row, at)
     }
@@ -48,10 +48,10 @@ impl InstanceChanges {
     pub(crate) fn in_project(
         root: &Path,
         settings: &Settings,
-        reader: &Reader,
+        reader: &SnapshotReader,
         row: &InstanceRow,
         at: Option<u64>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         let history = project_history(root, settings).map_err(|error| unreadable(&error))?;
         let mut family = HashMap::from([(row.new.id.to_string(), None)]);
         let mut next: Vec<(String, Option<u64>)> = vec![(row.new.id.to_string(), None)];
@@ -80,12 +80,12 @@ impl InstanceChanges {
         Ok(self.family.keys().any(|id| removed.get(id).is_some_and(|at_ms| *at_ms >= self.since_ms)))
     }
 
-    pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
+    pub(crate) fn entries(&self) -> Result<Vec<HistoryEntry>, CommandFailure> {
         self.history.entries().map_err(|error| unreadable(&error))
     }
 
     /// Returns the diffs of net changes.
-    pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
+    pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, CommandFailure> {
         self.read_diffs(net).await.map_err(|error| unreadable(&error))
     }
 
@@ -98,14 +98,14 @@ impl InstanceChanges {
     }
 
     /// Returns true for the entries of the instance and its descendants.
-    pub(crate) fn is_own(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_own(&self, entry: &HistoryEntry) -> bool {
         !matches!(entry.author.kind, EntryKind::Base | EntryKind::Outside)
             && entry.at_ms >= self.since_ms
             && self.family.contains_key(&entry.author.instance)
     }
 
     /// Returns true for entries after the step. Without a step, all are.
-    pub(crate) fn is_later(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_later(&self, entry: &HistoryEntry) -> bool {
         let Some((step, at_ms)) = self.at else { return true };
         let began = match self.family.get(&entry.author.instance) {
             Some(Some(began)) => Some(*began),
@@ -117,28 +117,28 @@ impl InstanceChanges {
     }
 
     /// Returns the step that an entry belongs to: that of the call, in the instance itself.
-    pub(crate) fn step_of(&self, entry: &Entry) -> Option<u64> {
+    pub(crate) fn step_of(&self, entry: &HistoryEntry) -> Option<u64> {
         self.family.get(&entry.author.instance).copied().flatten().or_else(|| entry.author.step())
     }
 }
 
 impl InstanceChanges {
     /// Returns the changes that an undo takes back: those after the step.
-    pub(crate) fn to_undo(&self, entries: &[Entry]) -> NetChanges {
+    pub(crate) fn to_undo(&self, entries: &[HistoryEntry]) -> NetChanges {
         net_changes(entries, |entry| self.is_own(entry) && self.is_later(entry))
     }
 
     /// Returns the changes of the last undo of an instance, if nothing was undone or redone since.
-    pub(crate) fn to_redo(&self, id: &str, entries: &[Entry]) -> Option<NetChanges> {
-        let own = |entry: &&Entry| entry.author.instance == id && entry.at_ms >= self.since_ms;
+    pub(crate) fn to_redo(&self, id: &str, entries: &[HistoryEntry]) -> Option<NetChanges> {
+        let own = |entry: &&HistoryEntry| entry.author.instance == id && entry.at_ms >= self.since_ms;
         let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
         let undo = last.filter(|entry| entry.author.kind == EntryKind::Undo)?;
         Some(net_changes(entries, |entry| entry.number == undo.number))
     }
 }
 
-pub(crate) fn unreadable(error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot use the checkpoints of this project: {error}"))
+pub(crate) fn unreadable(error: &std::io::Error) -> CommandFailure {
+    CommandFailure::Failed(format!("cannot use the checkpoints of this project: {error}"))
 }
 
 /// Parses the step from the id of a child: `parent.name.step`, or `parent.name.step.index`.

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rawko_agents::work::{project_history, project_worktrees};
-use rawko_host::{Reader, Settings};
-use rawko_programs::checkpoints::{Checkpoints, Entry, EntryKind};
+use rawko_host::{Settings, SnapshotReader};
+use rawko_programs::checkpoints::{Checkpoints, EntryKind, HistoryEntry};
 use rawko_programs::worktrees::{Retired, Worktree, Worktrees};
 use rawko_settings::StateDir;
 
 use super::unreadable;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::times;
 
 /// Time between two automatic prunes.
@@ -46,7 +46,7 @@ impl PrunedFiles {
 pub(crate) struct FilePruner<'a> {
     history: Checkpoints,
     worktrees: Worktrees,
-    reader: &'a Reader,
+    reader: &'a SnapshotReader,
     age_ms: u64,
     /// Instances that were removed from the store just now, with all below them.
     gone: Vec<String>,
@@ -57,9 +57,9 @@ impl<'a> FilePruner<'a> {
     pub(crate) fn new(
         root: &Path,
         settings: &Settings,
-        reader: &'a Reader,
+        reader: &'a SnapshotReader,
         age_ms: u64,
-    ) -> Result<FilePruner<'a>, Failure> {
+    ) -> Result<FilePruner<'a>, CommandFailure> {
         let history = project_history(root, settings).map_err(|error| unreadable(&error))?;
         let worktrees = project_worktrees(root, settings).map_err(|error| unreadable(&error))?;
         Ok(FilePruner { history, worktrees, reader, age_ms, gone: Vec::new(), known: RefCell::default() })
@@ -97,7 +97,7 @@ impl<'a> FilePruner<'a> {
     }
 
     /// Returns true if an entry can still be shown or undone.
-    fn is_needed(&self, entry: &Entry) -> bool {
+    fn is_needed(&self, entry: &HistoryEntry) -> bool {
         match entry.author.kind {
             EntryKind::Base | EntryKind::Outside => false,
             EntryKind::Call | EntryKind::Undo | EntryKind::Redo | EntryKind::Merge => {
@@ -150,7 +150,7 @@ impl<'a> FilePruner<'a> {
 }
 
 /// Prunes by itself for as long as a server or a worker runs.
-pub(crate) async fn prune_daily(root: PathBuf, settings: Settings, reader: Reader, age_ms: u64) {
+pub(crate) async fn prune_daily(root: PathBuf, settings: Settings, reader: SnapshotReader, age_ms: u64) {
     loop {
         prune_if_due(root.clone(), settings.clone(), reader.clone(), age_ms).await;
         tokio::time::sleep(LOOK).await;
@@ -158,7 +158,7 @@ pub(crate) async fn prune_daily(root: PathBuf, settings: Settings, reader: Reade
 }
 
 /// Prunes if the last time is long ago. A failure waits for the next time: nothing depends on it.
-pub(crate) async fn prune_if_due(root: PathBuf, settings: Settings, reader: Reader, age_ms: u64) {
+pub(crate) async fn prune_if_due(root: PathBuf, settings: Settings, reader: SnapshotReader, age_ms: u64) {
     let Ok(state) = StateDir::of(settings.environment()) else { return };
     let folder = state.project(&root).join("checkpoints");
     let stamp = folder.join("pruned");

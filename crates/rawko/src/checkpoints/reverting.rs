@@ -1,10 +1,12 @@
 //! Takes changes of an instance back: all of them, those of the last call, or the last undo. Shared by `rawko undo` and
 //! the commands `/undo` and `/redo` of a session.
 
-use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, FileDiff, NetChanges, net_changes};
+use rawko_programs::checkpoints::{
+    ApplyError, ChangeAuthor, EntryKind, FileDiff, HistoryEntry, NetChanges, net_changes,
+};
 
 use super::{InstanceChanges, unreadable};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The reason that nothing was taken back.
 #[derive(Debug)]
@@ -24,15 +26,15 @@ impl From<std::io::Error> for NotReverted {
     }
 }
 
-impl From<NotReverted> for Failure {
-    fn from(none: NotReverted) -> Failure {
+impl From<NotReverted> for CommandFailure {
+    fn from(none: NotReverted) -> CommandFailure {
         match none {
-            NotReverted::Nothing(why) => Failure::Usage(why),
-            NotReverted::Conflicts(paths) => Failure::Failed(format!(
+            NotReverted::Nothing(why) => CommandFailure::Usage(why),
+            NotReverted::Conflicts(paths) => CommandFailure::Failed(format!(
                 "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
                 paths.join(", ")
             )),
-            NotReverted::Missing(paths) => Failure::Failed(format!(
+            NotReverted::Missing(paths) => CommandFailure::Failed(format!(
                 "cannot restore files whose contents are not stored: {}; nothing was undone",
                 paths.join(", ")
             )),
@@ -43,7 +45,7 @@ impl From<NotReverted> for Failure {
 
 /// The changes to take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum RevertScope {
     /// All changes, or those after the step of the [`InstanceChanges`].
     All,
     /// The changes of the last call that is not undone yet.
@@ -56,14 +58,18 @@ pub(crate) enum Scope {
 pub(crate) struct RevertedChanges {
     pub(crate) net: NetChanges,
     /// The checkpoint of the undo; `None` if nothing was changed.
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<HistoryEntry>,
     /// The changes as they were before the undo.
     pub(crate) files: Vec<FileDiff>,
 }
 
 impl InstanceChanges {
     /// Returns what [`InstanceChanges::revert`] would take back.
-    pub(crate) async fn preview(&self, id: &str, scope: Scope) -> Result<RevertedChanges, Failure> {
+    pub(crate) async fn preview(
+        &self,
+        id: &str,
+        scope: RevertScope,
+    ) -> Result<RevertedChanges, CommandFailure> {
         let (net, _) = self.selected(id, scope, &self.entries()?)?;
         let files = self.diffs(&net).await?;
         Ok(RevertedChanges { net, entry: None, files })
@@ -73,15 +79,15 @@ impl InstanceChanges {
     pub(crate) async fn revert(
         &self,
         id: &str,
-        scope: Scope,
+        scope: RevertScope,
         is_forced: bool,
     ) -> Result<RevertedChanges, NotReverted> {
         // Changes of a call that was killed become part of the history.
         self.history.now().await?;
         let (net, label) = self.selected(id, scope, &self.history.entries()?)?;
         let files = self.read_diffs(&net).await?;
-        let kind = if scope == Scope::Redo { EntryKind::Redo } else { EntryKind::Undo };
-        let author = Author { kind, instance: id.to_owned(), call: String::new(), label };
+        let kind = if scope == RevertScope::Redo { EntryKind::Redo } else { EntryKind::Undo };
+        let author = ChangeAuthor { kind, instance: id.to_owned(), call: String::new(), label };
         match self.history.revert(&net, &author, is_forced).await {
             Ok(applied) => Ok(RevertedChanges { net, entry: applied.entry, files }),
             Err(ApplyError::Conflicts(paths)) => Err(NotReverted::Conflicts(paths)),
@@ -94,25 +100,25 @@ impl InstanceChanges {
     fn selected(
         &self,
         id: &str,
-        scope: Scope,
-        entries: &[Entry],
+        scope: RevertScope,
+        entries: &[HistoryEntry],
     ) -> Result<(NetChanges, String), NotReverted> {
         if self.is_pruned()? {
             let why = "its checkpoints were removed (`retention.files` in the settings)";
             return Err(NotReverted::Nothing(format!("the changes of `{id}` cannot be undone: {why}")));
         }
-        let calls: Vec<(u64, &Entry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
+        let calls: Vec<(u64, &HistoryEntry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
         match scope {
-            Scope::All => {
+            RevertScope::All => {
                 let net = self.to_undo(entries);
                 let taken = calls.iter().filter(|(_, entry)| self.is_later(entry)).map(|(number, _)| *number);
                 Ok((net, label(&taken.collect::<Vec<_>>())))
             }
-            Scope::LastCall => match calls.iter().rfind(|(_, entry)| !entry.changes.is_empty()) {
+            RevertScope::LastCall => match calls.iter().rfind(|(_, entry)| !entry.changes.is_empty()) {
                 Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
                 None => Err(NotReverted::Nothing(format!("`{id}` has no changes to undo"))),
             },
-            Scope::Redo => match self.to_redo(id, entries) {
+            RevertScope::Redo => match self.to_redo(id, entries) {
                 Some(net) => Ok((net, "redo".to_owned())),
                 None => Err(NotReverted::Nothing(format!("`{id}` has no undo to take back"))),
             },
@@ -121,9 +127,9 @@ impl InstanceChanges {
 }
 
 /// Returns the calls whose changes are not undone, oldest first.
-fn effective<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<(u64, &'a Entry)> {
-    let mut calls: Vec<(u64, &Entry)> = Vec::new();
-    let mut undone: Vec<Vec<(u64, &Entry)>> = Vec::new();
+fn effective<'a>(entries: impl Iterator<Item = &'a HistoryEntry>) -> Vec<(u64, &'a HistoryEntry)> {
+    let mut calls: Vec<(u64, &HistoryEntry)> = Vec::new();
+    let mut undone: Vec<Vec<(u64, &HistoryEntry)>> = Vec::new();
     for entry in entries {
         match entry.author.kind {
             EntryKind::Call | EntryKind::Merge => calls.push((entry.number, entry)),
@@ -160,9 +166,10 @@ fn numbers(label: &str) -> Option<Vec<u64>> {
 mod tests {
     use super::*;
 
-    fn entry(number: u64, kind: EntryKind, label: &str) -> Entry {
-        let author = Author { kind, instance: "t".to_owned(), call: String::new(), label: label.to_owned() };
-        Entry {
+    fn entry(number: u64, kind: EntryKind, label: &str) -> HistoryEntry {
+        let author =
+            ChangeAuthor { kind, instance: "t".to_owned(), call: String::new(), label: label.to_owned() };
+        HistoryEntry {
             number,
             at_ms: 0,
             author,
@@ -186,7 +193,7 @@ mod tests {
             (&[(Call, ""), (Undo, "undo 1"), (Call, ""), (Redo, "redo")], &[1, 3]),
         ];
         for (made, expected) in table {
-            let entries: Vec<Entry> =
+            let entries: Vec<HistoryEntry> =
                 (1..).zip(made).map(|(number, (kind, label))| entry(number, *kind, label)).collect();
             let left: Vec<u64> = effective(entries.iter()).into_iter().map(|(number, _)| number).collect();
             assert_eq!(left, expected, "{made:?}");

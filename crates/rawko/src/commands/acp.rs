@@ -2,7 +2,7 @@
 
 use crate::acp;
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, StoreArgs};
 
 const EXAMPLES: &str = "\
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     hosting::block_on(acp::serve(&args.store, console))?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -2,14 +2,14 @@
 
 use rawko_agents::agent::AgentFile;
 use rawko_agents::words::{ProjectWords, WordFile};
-use rawko_agents::work::{AgentServices, Health};
+use rawko_agents::work::{AgentServices, ComponentHealth};
 use rawko_chart::Severity;
 use serde_json::{Value as Json, json};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, ConsoleTable};
 
 const EXAMPLES: &str = "\
 Agents are files: `.rawko/agents/*.md` or `*.yaml` of the project and of the user, and
@@ -52,7 +52,7 @@ enum Subcommand {
     },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&StoreArgs::default())?;
     match &args.command {
         Subcommand::List { json } => list(&place, *json, console),
@@ -61,29 +61,29 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
 }
 
-fn list(place: &ProjectContext, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn list(place: &ProjectContext, json: bool, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let agents = place.agents();
     if json {
         let all: Vec<Json> = agents.all().iter().map(described).collect();
         console.line(&format!("{:#}", json!({"v": 1, "agents": all})))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
-    let mut table = Table::new(&["NAME", "KIND", "MODEL", "FROM", "WHEN TO USE"]);
+    let mut table = ConsoleTable::new(&["NAME", "KIND", "MODEL", "FROM", "WHEN TO USE"]);
     for agent in agents.all() {
         table.add(vec![
-            Cell::painted(&agent.name, Style::Bold),
+            Cell::painted(&agent.name, TextStyle::Bold),
             Cell::new(agent.kind.as_str()),
             Cell::new(models(agent)),
-            Cell::painted(&agent.file, Style::Dim),
+            Cell::painted(&agent.file, TextStyle::Dim),
             Cell::new(agent.when_to_use.lines().next().unwrap_or_default()),
         ]);
     }
     table.print(console)?;
     for unusable in agents.unusable() {
         let text = format!("`{}` in {} is invalid; see `rawko agents check`", unusable.name, unusable.file);
-        console.note(Style::Bad, "broken", &text);
+        console.note(TextStyle::Bad, "broken", &text);
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Returns the models in order, or the chart of an agent that is one.
@@ -100,11 +100,19 @@ fn described(agent: &AgentFile) -> Json {
     serde_json::to_value(agent).unwrap_or_default()
 }
 
-fn show(place: &ProjectContext, name: &str, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn show(
+    place: &ProjectContext,
+    name: &str,
+    json: bool,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let agents = place.agents();
     let Some(agent) = agents.get(name) else {
         let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
-        return Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))));
+        return Err(CommandFailure::Usage(format!(
+            "agent `{name}` not found; available: {}",
+            names.join(", ")
+        )));
     };
     if json {
         let mut shown = described(agent);
@@ -114,12 +122,12 @@ fn show(place: &ProjectContext, name: &str, json: bool, console: &mut Console) -
         shown["projectInstructions"] = agent_services.words.files.iter().map(file).collect();
         shown["projectSkills"] = agent_services.words.skills.iter().map(skill).collect();
         console.line(&format!("{shown:#}"))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
-    let title = console.paint(Style::Bold, &agent.name);
+    let title = console.paint(TextStyle::Bold, &agent.name);
     console.line(&format!("{title}  {}", agent.display_name))?;
     for (word, text) in facts(agent) {
-        let word = console.paint(Style::Dim, &format!("{word:<11}"));
+        let word = console.paint(TextStyle::Dim, &format!("{word:<11}"));
         console.line(&format!("  {word} {text}"))?;
     }
     console.line("")?;
@@ -130,10 +138,10 @@ fn show(place: &ProjectContext, name: &str, json: bool, console: &mut Console) -
         console.line("")?;
     }
     for (word, text) in words {
-        let word = console.paint(Style::Dim, &format!("{word:<13}"));
+        let word = console.paint(TextStyle::Dim, &format!("{word:<13}"));
         console.line(&format!("{word} {text}"))?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// The project's instructions that the agent gets, besides its own prompt.
@@ -186,13 +194,17 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn check(place: &ProjectContext, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn check(
+    place: &ProjectContext,
+    json: bool,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let (agent_services, problems) = place.agent_services();
     let healths = match place.is_trusted()? {
         true => hosting::block_on(async { Ok(agent_services.health().await) })?,
         false => {
             let text = "not started: this project is not trusted; see `rawko trust`".to_owned();
-            let servers = Health { about: "MCP servers".to_owned(), ok: false, text };
+            let servers = ComponentHealth { about: "MCP servers".to_owned(), ok: false, text };
             agent_services.agents_health().into_iter().chain([servers]).collect()
         }
     };
@@ -217,21 +229,21 @@ fn check(place: &ProjectContext, json: bool, console: &mut Console) -> Result<Ve
         }
         healths.iter().try_for_each(|health| tell(health, console))?;
     }
-    Ok(if wrong { Verdict::Invalid } else { Verdict::Done })
+    Ok(if wrong { CommandVerdict::Invalid } else { CommandVerdict::Done })
 }
 
 /// An agent of kind `chart` needs a chart that can be invoked.
-fn judge_chart(place: &ProjectContext, agent_services: &AgentServices, health: &mut Health) {
+fn judge_chart(place: &ProjectContext, agent_services: &AgentServices, health: &mut ComponentHealth) {
     let name = health.about.strip_prefix("agent ").unwrap_or_default();
     let chart = agent_services.agents.get(name).and_then(|agent| agent.chart.as_deref());
     if let Some(chart) = chart.filter(|chart| place.named(chart).is_err()) {
         let text = format!("there is no usable chart `{chart}`; list charts with `rawko charts`");
-        *health = Health { ok: false, text, about: health.about.clone() };
+        *health = ComponentHealth { ok: false, text, about: health.about.clone() };
     }
 }
 
-fn tell(health: &Health, console: &mut Console) -> Result<(), Failure> {
-    let (word, style) = if health.ok { ("ok", Style::Good) } else { ("broken", Style::Bad) };
+fn tell(health: &ComponentHealth, console: &mut Console) -> Result<(), CommandFailure> {
+    let (word, style) = if health.ok { ("ok", TextStyle::Good) } else { ("broken", TextStyle::Bad) };
     let word = console.paint(style, &format!("{word:<7}"));
     console.line(&format!("{word} {}: {}", health.about, health.text))
 }

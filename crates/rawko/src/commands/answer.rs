@@ -3,13 +3,13 @@
 use rawko_tools::add_rules;
 use serde_json::Value as Json;
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::{DeliverArgs, deliver};
-use crate::failure::{Failure, Verdict};
-use crate::hosting::{ProjectContext, Request};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::hosting::{ProjectContext, SocketRequest};
 use crate::inputs;
 use crate::known;
-use crate::standing::{Ask, Standing};
+use crate::standing::{InstanceStanding, PendingAsk};
 use crate::times;
 
 const APPROVE_EXAMPLES: &str = "\
@@ -42,7 +42,7 @@ Examples:
 #[command(after_help = APPROVE_EXAMPLES)]
 pub(crate) struct Approve {
     #[command(flatten)]
-    answer: Answer,
+    answer: AnswerArgs,
 
     /// Always allow this call: add a rule to your settings
     #[arg(long)]
@@ -54,11 +54,11 @@ pub(crate) struct Approve {
 #[command(after_help = DENY_EXAMPLES)]
 pub(crate) struct Deny {
     #[command(flatten)]
-    answer: Answer,
+    answer: AnswerArgs,
 }
 
 #[derive(Debug, clap::Args)]
-struct Answer {
+struct AnswerArgs {
     /// Instance id
     id: String,
 
@@ -86,22 +86,26 @@ struct Answer {
     deliver: DeliverArgs,
 }
 
-pub(crate) fn approve(args: &Approve, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn approve(args: &Approve, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     if args.always {
         remember(&args.answer, console)?;
     }
     answer(&args.answer, true, console)
 }
 
-pub(crate) fn deny(args: &Deny, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn deny(args: &Deny, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     answer(&args.answer, false, console)
 }
 
-fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn answer(
+    args: &AnswerArgs,
+    approved: bool,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let data = inputs::object_or_files("--data", &args.data)?;
     let data = if data.is_empty() { Json::Null } else { Json::Object(data) };
     let seen = who_asks(args)?;
-    let request = Request::Answer {
+    let request = SocketRequest::Answer {
         id: seen.instance,
         ask: seen.invoke.or_else(|| args.ask.clone()),
         asked_ms: args.since.or(seen.since_ms),
@@ -114,34 +118,35 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
 }
 
 /// Adds the rules for the pending call to the user's settings file.
-fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
+fn remember(args: &AnswerArgs, console: &mut Console) -> Result<(), CommandFailure> {
     let place = ProjectContext::here(args.deliver.store())?;
     let reader = known::reader(&place)?;
     let id = who_asks(args)?.instance;
-    let standing = Standing::of(&reader, &id, &place.world(), times::now_ms())?;
-    let is_meant =
-        |ask: &&Ask| *ask.instance == *id && args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
+    let standing = InstanceStanding::of(&reader, &id, &place.world(), times::now_ms())?;
+    let is_meant = |ask: &&PendingAsk| {
+        *ask.instance == *id && args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke)
+    };
     let ask = standing.asks.iter().find(is_meant);
-    let ask = ask.ok_or_else(|| Failure::Failed(format!("instance `{id}` has no pending request")))?;
+    let ask = ask.ok_or_else(|| CommandFailure::Failed(format!("instance `{id}` has no pending request")))?;
     let added = allow_always(&place, ask)?;
-    console.note(Style::Notice, "added", &added);
+    console.note(TextStyle::Notice, "added", &added);
     Ok(())
 }
 
 /// Adds the rules that allow the call of a request to the user's settings file. Returns the message for the person.
-pub(crate) fn allow_always(place: &ProjectContext, ask: &Ask) -> Result<String, Failure> {
+pub(crate) fn allow_always(place: &ProjectContext, ask: &PendingAsk) -> Result<String, CommandFailure> {
     let rules = ask.input.get("always").as_list().unwrap_or_default().iter();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     if rules.is_empty() {
         let why = ask.input.get("rule").as_str().map(|rule| format!(": {rule}")).unwrap_or_default();
         let message = format!("no rule can always allow this request{why}; approve it without --always");
-        return Err(Failure::Usage(message));
+        return Err(CommandFailure::Usage(message));
     }
     let (path, shown) = place
         .settings
         .user_file()
-        .ok_or_else(|| Failure::Usage("cannot find your settings file: HOME is not set".to_owned()))?;
-    add_rules(&path, &rules).map_err(|error| Failure::Usage(error.to_string()))?;
+        .ok_or_else(|| CommandFailure::Usage("cannot find your settings file: HOME is not set".to_owned()))?;
+    add_rules(&path, &rules).map_err(|error| CommandFailure::Usage(error.to_string()))?;
     let rules = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
     Ok(format!("{rules} to `permissions.allow` of {shown}"))
 }
@@ -159,7 +164,7 @@ impl SeenRequest {
         SeenRequest { instance: instance.to_owned(), invoke: None, since_ms: None }
     }
 
-    fn of(ask: &Ask) -> SeenRequest {
+    fn of(ask: &PendingAsk) -> SeenRequest {
         let invoke = Some(ask.invoke.clone());
         SeenRequest { instance: ask.instance.to_string(), invoke, since_ms: Some(ask.since_ms) }
     }
@@ -167,16 +172,16 @@ impl SeenRequest {
 
 /// Returns the pending request: of the named instance, or of its child if only a child has one. To a user both are the
 /// same work.
-fn who_asks(args: &Answer) -> Result<SeenRequest, Failure> {
+fn who_asks(args: &AnswerArgs) -> Result<SeenRequest, CommandFailure> {
     let place = ProjectContext::here(args.deliver.store())?;
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
-    let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
-    let fits = |ask: &&Ask| {
+    let standing = InstanceStanding::of(&reader, &args.id, &place.world(), times::now_ms())?;
+    let fits = |ask: &&PendingAsk| {
         args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke)
             && args.since.is_none_or(|since_ms| since_ms == ask.since_ms)
     };
-    let all: Vec<&Ask> = standing.asks.iter().filter(fits).collect();
+    let all: Vec<&PendingAsk> = standing.asks.iter().filter(fits).collect();
     let mut own = all.iter().filter(|ask| *ask.instance == *args.id);
     match (own.next(), own.next()) {
         (Some(only), None) => return Ok(SeenRequest::of(only)),
@@ -188,7 +193,7 @@ fn who_asks(args: &Answer) -> Result<SeenRequest, Failure> {
         [one] => Ok(SeenRequest::of(one)),
         several => {
             let names: Vec<_> = several.iter().map(|ask| format!("`{}`", ask.instance)).collect();
-            Err(Failure::Usage(format!(
+            Err(CommandFailure::Usage(format!(
                 "several children of `{}` have pending requests: {}; pass the id of one of them",
                 args.id,
                 names.join(", ")

@@ -1,18 +1,18 @@
 //! `rawko attach`: joins a running task from another terminal.
 
 use rawko_core::Value;
-use rawko_host::Reader;
-use rawko_store::{InstanceRow, Wait};
+use rawko_host::SnapshotReader;
+use rawko_store::{InstanceRow, WaitReason};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{
-    Ended, Follow, FollowArgs, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own,
+    FollowArgs, FollowEnd, Manner, Narrator, OutputFormat, RunFollower, Signals, TaskEnding, is_own,
 };
-use crate::hosting::{self, Access, ProjectContext, Rest, StoreArgs};
+use crate::hosting::{self, HostAccess, ProjectContext, Rest, StoreArgs};
 use crate::known;
-use crate::session::{self, Session};
-use crate::standing::Standing;
+use crate::session::{self, TerminalSession};
+use crate::standing::InstanceStanding;
 use crate::times;
 
 const EXAMPLES: &str = "\
@@ -43,14 +43,15 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
     let manner = args.follow.manner();
-    if !row.head.status.is_over() && !place.driven().includes(&row.new) && row.head.wait != Wait::Paused {
+    if !row.head.status.is_over() && !place.driven().includes(&row.new) && row.head.wait != WaitReason::Paused
+    {
         let message = format!("no process runs {0}; continue it with `rawko resume {0}`", args.id);
-        return Err(Failure::Failed(message));
+        return Err(CommandFailure::Failed(message));
     }
     if row.head.status.is_over() {
         return open(&place, &row, manner, console);
@@ -64,11 +65,11 @@ pub(crate) fn open(
     row: &InstanceRow,
     manner: Manner,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     if !row.head.status.is_over() {
         return join(place, row, manner, false, console);
     }
-    let (reader, ended) = (known::reader(place)?, Ended::Rest(Rest::Over(row.head.status)));
+    let (reader, ended) = (known::reader(place)?, FollowEnd::Rest(Rest::Over(row.head.status)));
     TaskEnding { place, reader: &reader, id: &row.new.id, ended, other: None }.tell(manner.format, console)
 }
 
@@ -79,26 +80,26 @@ pub(crate) fn join(
     manner: Manner,
     no_input: bool,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let access = Access::open(place, &[], console).await?;
+        let access = HostAccess::open(place, &[], console).await?;
         let reader = access.reader();
         let seq = beginning(&reader, row)?;
         let id = &*row.new.id;
         if manner.format == OutputFormat::Text {
-            let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+            let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
             let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
-            let id = console.paint(Style::Bold, id);
+            let id = console.paint(TextStyle::Bold, id);
             console.line(format!("{id}  {title}").trim_end())?;
         }
         let heard = access.progress();
         let (ended, reader, other) = if session::is_wanted(manner, no_input) {
             let about = (id, &*row.new.chart_id, Value::Null);
-            let session = Session::new(about, seq, &access, place).joined();
+            let session = TerminalSession::new(about, seq, &access, place).joined();
             session.run(access, heard, &mut signals, console).await?
         } else {
-            let mut follow = Follow::after(seq, &access, id, place, manner).hearing(heard, &access);
+            let mut follow = RunFollower::after(seq, &access, id, place, manner).hearing(heard, &access);
             if is_own(&row.new.chart_id) {
                 follow = follow.narrated(Narrator::new(&row.new.chart_id, console));
             }
@@ -109,7 +110,7 @@ pub(crate) fn join(
 }
 
 /// Returns the position in the journal before the first record of an instance.
-pub(crate) fn beginning(reader: &Reader, row: &InstanceRow) -> Result<u64, Failure> {
+pub(crate) fn beginning(reader: &SnapshotReader, row: &InstanceRow) -> Result<u64, CommandFailure> {
     let first = reader.store().records(row.key, 0, 1)?;
     Ok(first.first().map_or(0, |record| record.seq.saturating_sub(1)))
 }

@@ -1,10 +1,10 @@
 //! `rawko audit verify`: proves that nothing was changed, moved or deleted in the journals and in the audit.
 
-use rawko_store::{ChainProblem, ChainReport, Options, SqliteStore};
+use rawko_store::{ChainProblem, ChainReport, SqliteOptions, SqliteStore};
 use serde_json::json;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 
@@ -42,19 +42,19 @@ enum Action {
     },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let Action::Verify { json, store } = &args.action;
     let place = ProjectContext::here(store)?;
     place.insist_on_file("audit verify")?;
     place.insist_on_store()?;
-    let options = Options { read_only: true, ..Options::default() };
+    let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
     let report = SqliteStore::open(&place.store, options)?.verify_chains()?;
     if *json {
         console.line(&as_json(&report).to_string())?;
     } else {
         print(&place, &report, console)?;
     }
-    Ok(if report.problems.is_empty() { Verdict::Done } else { Verdict::Failed })
+    Ok(if report.problems.is_empty() { CommandVerdict::Done } else { CommandVerdict::Failed })
 }
 
 fn as_json(report: &ChainReport) -> serde_json::Value {
@@ -71,15 +71,15 @@ fn as_json(report: &ChainReport) -> serde_json::Value {
     })
 }
 
-fn print(place: &ProjectContext, report: &ChainReport, console: &mut Console) -> Result<(), Failure> {
+fn print(place: &ProjectContext, report: &ChainReport, console: &mut Console) -> Result<(), CommandFailure> {
     let counted = [
         count(report.instances, "instance"),
         count(report.records, "record"),
         count(report.audit_lines, "audit line"),
     ];
     let word = match report.problems.len() {
-        0 => console.paint(Style::Good, "intact"),
-        _ => console.paint(Style::Bad, "damaged"),
+        0 => console.paint(TextStyle::Good, "intact"),
+        _ => console.paint(TextStyle::Bad, "damaged"),
     };
     console.line(&format!("{}: {word}: {}", place.shown(), counted.join(", ")))?;
     for problem in &report.problems {

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{SqliteOptions, SqliteStore};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, sizes};
@@ -33,26 +33,26 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("backup")?;
     place.insist_on_store()?;
     let name = files::shown(&args.file);
     if args.file.exists() && !args.force {
-        return Err(Failure::Usage(format!("`{name}` exists; pass --force to overwrite it")));
+        return Err(CommandFailure::Usage(format!("`{name}` exists; pass --force to overwrite it")));
     }
     if is_same_file(&args.file, &place.store) {
-        return Err(Failure::Usage(format!("`{name}` is the store itself; name another file")));
+        return Err(CommandFailure::Usage(format!("`{name}` is the store itself; name another file")));
     }
-    let options = Options { read_only: true, ..Options::default() };
+    let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
     let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
     let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
     let size = sizes::shown(report.bytes);
     console.line(&format!("{name}: {instances}, {records}, {size}, verified"))?;
     for problem in &report.problems {
-        console.note(Style::Bad, "problem", problem);
+        console.note(TextStyle::Bad, "problem", problem);
     }
-    Ok(if report.problems.is_empty() { Verdict::Done } else { Verdict::Failed })
+    Ok(if report.problems.is_empty() { CommandVerdict::Done } else { CommandVerdict::Failed })
 }
 
 /// Returns true if both paths lead to one file, or one is the log or index of the other.

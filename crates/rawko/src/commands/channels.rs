@@ -2,12 +2,12 @@
 
 use clap::Subcommand;
 use rawko_server::{ChannelAnswer, ChannelRequest};
-use rawko_turns::{Channel, Effect, Event, OverrideTo, Scope, TurnOptions};
+use rawko_turns::{Channel, ChannelEffect, ChannelEvent, OptionScope, OverrideTo, TurnOptions};
 use serde_json::Value as Json;
 
 use crate::channel::{Asker, describe, list, me, message_line};
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::inputs;
 
@@ -125,13 +125,13 @@ enum Action {
     Close { channel: String },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let is_list = matches!(args.action, None | Some(Action::List));
     if is_list && place.reader()?.is_none() {
         // A list creates no store.
         print_all(&[], args.json, console)?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     hosting::block_on(async {
         let mut asker = Asker::open(&place, console).await?;
@@ -139,10 +139,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         asker.close(console).await;
         outcome
     })?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<(), CommandFailure> {
     let by = me(args.by.as_ref());
     let action = args.action.as_ref().unwrap_or(&Action::List);
     match action {
@@ -164,7 +164,7 @@ async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<()
             Ok(())
         }
         Action::Post { channel, text, key } => {
-            let event = Event::PersonSpoke { person: by, id: key.clone(), text: text.clone() };
+            let event = ChannelEvent::PersonSpoke { person: by, id: key.clone(), text: text.clone() };
             let effects = asker.apply(channel, event).await?;
             posted(&effects, console)
         }
@@ -185,26 +185,33 @@ async fn act(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<()
 }
 
 /// Returns the channel event of an action, if the action is one.
-fn event(action: &Action, by: String) -> Result<Option<(&str, Event)>, Failure> {
+fn event(action: &Action, by: String) -> Result<Option<(&str, ChannelEvent)>, CommandFailure> {
     Ok(Some(match action {
-        Action::Remove { channel, agent } => (channel, Event::Removed { agent: agent.as_str().into(), by }),
-        Action::Pause { channel } => (channel, Event::Paused { by }),
-        Action::Resume { channel } => (channel, Event::Resumed { by }),
-        Action::Skip { channel } => (channel, Event::Skipped { by }),
-        Action::Next { channel, agent } => (channel, Event::NextNamed { agent: agent.as_str().into(), by }),
+        Action::Remove { channel, agent } => {
+            (channel, ChannelEvent::Removed { agent: agent.as_str().into(), by })
+        }
+        Action::Pause { channel } => (channel, ChannelEvent::Paused { by }),
+        Action::Resume { channel } => (channel, ChannelEvent::Resumed { by }),
+        Action::Skip { channel } => (channel, ChannelEvent::Skipped { by }),
+        Action::Next { channel, agent } => {
+            (channel, ChannelEvent::NextNamed { agent: agent.as_str().into(), by })
+        }
         Action::Override { channel, to } => {
             let to = if to == "active" { OverrideTo::Active } else { OverrideTo::Queued };
-            (channel, Event::Overridden { by, to })
+            (channel, ChannelEvent::Overridden { by, to })
         }
-        Action::Order { channel, agents } => {
-            (channel, Event::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() })
-        }
+        Action::Order { channel, agents } => (
+            channel,
+            ChannelEvent::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() },
+        ),
         Action::Priority { channel, agent, priority } => {
-            (channel, Event::PrioritySet { agent: agent.as_str().into(), priority: *priority })
+            (channel, ChannelEvent::PrioritySet { agent: agent.as_str().into(), priority: *priority })
         }
         Action::Set { channel, agent, options: said } => {
-            let scope = agent.as_ref().map_or(Scope::Channel, |agent| Scope::Agent(agent.as_str().into()));
-            (channel, Event::OptionsSet { scope, options: options(said)? })
+            let scope = agent
+                .as_ref()
+                .map_or(OptionScope::Channel, |agent| OptionScope::Agent(agent.as_str().into()));
+            (channel, ChannelEvent::OptionsSet { scope, options: options(said)? })
         }
         Action::List
         | Action::Create { .. }
@@ -218,28 +225,34 @@ fn event(action: &Action, by: String) -> Result<Option<(&str, Event)>, Failure> 
     .map(|(channel, event)| (channel.as_str(), event)))
 }
 
-fn options(texts: &[String]) -> Result<TurnOptions, Failure> {
+fn options(texts: &[String]) -> Result<TurnOptions, CommandFailure> {
     let object = Json::Object(inputs::object_from("--option", texts)?);
-    serde_json::from_value(object).map_err(|error| Failure::Usage(format!("invalid turn option: {error}")))
+    serde_json::from_value(object)
+        .map_err(|error| CommandFailure::Usage(format!("invalid turn option: {error}")))
 }
 
-async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), CommandFailure> {
     let ChannelAnswer::Channels(channels) = asker.ask(ChannelRequest::List).await? else { return Ok(()) };
     print_all(&channels, json, console)
 }
 
-fn print_all(channels: &[Channel], json: bool, console: &mut Console) -> Result<(), Failure> {
+fn print_all(channels: &[Channel], json: bool, console: &mut Console) -> Result<(), CommandFailure> {
     if json {
         return console.line(&format!("{:#}", serde_json::json!({"v": 1, "channels": channels})));
     }
     if channels.is_empty() {
-        console.note(Style::Dim, "none", "no channels yet; create one with `rawko channels create NAME`");
+        console.note(TextStyle::Dim, "none", "no channels yet; create one with `rawko channels create NAME`");
         return Ok(());
     }
     list(channels, console)
 }
 
-async fn show(channel: &str, json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+async fn show(
+    channel: &str,
+    json: bool,
+    asker: &mut Asker,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     let channel = asker.look(channel).await?;
     if json {
         return console.line(&format!("{:#}", serde_json::json!(channel)));
@@ -253,7 +266,7 @@ async fn messages(
     json: bool,
     asker: &mut Asker,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for message in asker.messages(channel, after).await? {
         let line = if json {
             serde_json::to_string(&message).unwrap_or_default()
@@ -265,21 +278,23 @@ async fn messages(
     Ok(())
 }
 
-async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
+async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<(), CommandFailure> {
     let request = ChannelRequest::Log { name: channel.to_owned() };
     let ChannelAnswer::Log(entries) = asker.ask(request).await? else { return Ok(()) };
     entries.iter().try_for_each(|entry| console.line(&serde_json::to_string(entry).unwrap_or_default()))
 }
 
 /// Prints the effects of a posted message.
-fn posted(effects: &[Effect], console: &mut Console) -> Result<(), Failure> {
+fn posted(effects: &[ChannelEffect], console: &mut Console) -> Result<(), CommandFailure> {
     if effects.is_empty() {
-        console.note(Style::Dim, "ignored", "already posted with this key");
+        console.note(TextStyle::Dim, "ignored", "already posted with this key");
     }
     for effect in effects {
         match effect {
-            Effect::Posted(message) => console.line(&message_line(message, console))?,
-            Effect::Held { .. } => console.note(Style::Notice, "held", "will be posted when the turn ends"),
+            ChannelEffect::Posted(message) => console.line(&message_line(message, console))?,
+            ChannelEffect::Held { .. } => {
+                console.note(TextStyle::Notice, "held", "will be posted when the turn ends")
+            }
             _ => {}
         }
     }

@@ -6,10 +6,10 @@ use rawko_host::Edition;
 use rawko_store::{ChartHash, ChartRow, Filter};
 use serde_json::json;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, ConsoleTable};
 
 const EXAMPLES: &str = "\
 A chart is published if a `machine_registry` of the project lists it or it is in `.rawko/charts`;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// A chart in the project, in the store, or in both.
-struct Line {
+struct ListedChart {
     id: String,
     version: String,
     hash: ChartHash,
@@ -42,10 +42,10 @@ struct Line {
     instances: usize,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
-    let mut lines: Vec<Line> = place.offered().iter().map(of_edition).collect();
+    let mut lines: Vec<ListedChart> = place.offered().iter().map(of_edition).collect();
     if let Some(reader) = place.reader()? {
         let mut counts: HashMap<ChartHash, usize> = HashMap::new();
         for row in reader.store().list(&Filter::default())?.rows {
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     } else {
         print_table(&lines, console)?
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn of_edition(edition: &Edition) -> Line {
-    Line {
+fn of_edition(edition: &Edition) -> ListedChart {
+    ListedChart {
         id: edition.chart.id().to_owned(),
         version: edition.chart.version().to_owned(),
         hash: edition.chart.hash(),
@@ -82,8 +82,8 @@ fn of_edition(edition: &Edition) -> Line {
     }
 }
 
-fn of_row(row: &ChartRow) -> Line {
-    Line {
+fn of_row(row: &ChartRow) -> ListedChart {
+    ListedChart {
         id: row.id.clone(),
         version: row.version.clone(),
         hash: row.hash,
@@ -93,13 +93,13 @@ fn of_row(row: &ChartRow) -> Line {
     }
 }
 
-fn print_table(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
-    let mut table = Table::new(&["ID", "VERSION", "HASH", "PUBLISHED", "INSTANCES", "FROM"]);
+fn print_table(lines: &[ListedChart], console: &mut Console) -> Result<(), CommandFailure> {
+    let mut table = ConsoleTable::new(&["ID", "VERSION", "HASH", "PUBLISHED", "INSTANCES", "FROM"]);
     for line in lines {
         table.add(vec![
-            Cell::painted(&line.id, Style::Bold),
+            Cell::painted(&line.id, TextStyle::Bold),
             Cell::new(&line.version),
-            Cell::painted(&hex(&line.hash)[..12], Style::Dim),
+            Cell::painted(&hex(&line.hash)[..12], TextStyle::Dim),
             Cell::new(if line.offered { "yes" } else { "-" }),
             Cell::new(line.instances.to_string()),
             Cell::new(&line.name),
@@ -107,13 +107,13 @@ fn print_table(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
     }
     if table.is_empty() {
         let text = "no charts yet; add one to `.rawko/charts`, or run one with `rawko run CHART`";
-        console.note(Style::Dim, "none", text);
+        console.note(TextStyle::Dim, "none", text);
         return Ok(());
     }
     table.print(console)
 }
 
-fn print_json(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
+fn print_json(lines: &[ListedChart], console: &mut Console) -> Result<(), CommandFailure> {
     let charts = lines.iter().map(|line| {
         json!({
             "id": line.id,

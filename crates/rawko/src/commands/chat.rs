@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rawko_server::ChannelRequest;
-use rawko_turns::{Channel, Effect};
+use rawko_turns::{Channel, ChannelEffect};
 use rustyline::ExternalPrinter;
 use rustyline::error::ReadlineError;
 use tokio::sync::mpsc;
 
 use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phrase, time_left_ms, turn_line};
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::durations;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, ServePlan, StoreArgs};
 
 /// Maximum wait for news before checking for typed input.
@@ -64,7 +64,7 @@ enum TerminalInput {
     End,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let mut place = ProjectContext::here(&args.store)?;
     place.serve = ServePlan { own_agents: true, ..ServePlan::default() };
     hosting::block_on(async {
@@ -75,7 +75,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<Verdict, Failure> {
+async fn talk(
+    args: &Args,
+    asker: &mut Asker,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let channel = asker.look(&args.channel).await?;
     let me = me(args.by.as_ref());
     let mut chat = Chat {
@@ -95,8 +99,8 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
         if let Ok(input) = typed.try_recv() {
             match input {
                 TerminalInput::Line(line) => {
-                    if chat.execute(&line, asker, &mut screen, console).await? == Next::Leave {
-                        return Ok(Verdict::Done);
+                    if chat.execute(&line, asker, &mut screen, console).await? == ChatStep::Leave {
+                        return Ok(CommandVerdict::Done);
                     }
                 }
                 TerminalInput::End => leaving = Some(Instant::now() + args.patience),
@@ -105,13 +109,13 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
         let channel = chat.look(asker, &mut screen, console, LOOK_MS).await?;
         let quiet = channel.turn.is_none();
         if leaving.is_some_and(|until| quiet || Instant::now() >= until) {
-            return Ok(Verdict::Done);
+            return Ok(CommandVerdict::Done);
         }
     }
 }
 
 #[derive(PartialEq, Eq)]
-enum Next {
+enum ChatStep {
     GoOn,
     Leave,
 }
@@ -125,11 +129,11 @@ struct Chat {
     turn: Option<String>,
     /// True once the nearly expired turn was announced.
     hurried: bool,
-    holder: Holder,
+    holder: TurnHolder,
 }
 
 /// The holder and the deadline of the turn, for the prompt.
-type Holder = Arc<Mutex<Option<(String, Instant)>>>;
+type TurnHolder = Arc<Mutex<Option<(String, Instant)>>>;
 
 impl Chat {
     /// Shows new messages and turns.
@@ -139,7 +143,7 @@ impl Chat {
         screen: &mut Screen,
         console: &mut Console,
         patience_ms: u64,
-    ) -> Result<Channel, Failure> {
+    ) -> Result<Channel, CommandFailure> {
         let news = asker.news(&self.name, self.seen, self.version, patience_ms).await?;
         self.version = Some(news.version);
         for message in &news.messages {
@@ -156,7 +160,7 @@ impl Chat {
         if turn != self.turn || (hurry && !self.hurried) {
             self.turn = turn;
             self.hurried = hurry;
-            screen.show(&console.paint(Style::Dim, &turn_line(&news.channel)), console)?;
+            screen.show(&console.paint(TextStyle::Dim, &turn_line(&news.channel)), console)?;
         }
         let left = Duration::from_millis(left_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0));
         let holder = news.channel.turn.as_ref().map(|turn| (turn.agent.to_string(), Instant::now() + left));
@@ -170,11 +174,11 @@ impl Chat {
         asker: &mut Asker,
         screen: &mut Screen,
         console: &mut Console,
-    ) -> Result<Next, Failure> {
+    ) -> Result<ChatStep, CommandFailure> {
         let name = self.name.clone();
         let outcome = match read_phrase(line, &self.me) {
             Phrase::Nothing => Ok(()),
-            Phrase::Quit => return Ok(Next::Leave),
+            Phrase::Quit => return Ok(ChatStep::Leave),
             Phrase::Help => screen.show(HELP, console),
             Phrase::Unknown(why) => screen.show(&why, console),
             Phrase::Who => {
@@ -191,21 +195,21 @@ impl Chat {
                 asker.ask(request).await.map(drop)
             }
             Phrase::Do(event) => match asker.apply(&name, event).await {
-                Ok(effects) if effects.iter().any(|effect| matches!(effect, Effect::Held { .. })) => {
-                    screen.show(&console.paint(Style::Dim, "held until the turn ends"), console)
+                Ok(effects) if effects.iter().any(|effect| matches!(effect, ChannelEffect::Held { .. })) => {
+                    screen.show(&console.paint(TextStyle::Dim, "held until the turn ends"), console)
                 }
                 other => other.map(drop),
             },
         };
         match outcome {
             // A rejected request is printed, and the chat continues.
-            Err(Failure::Failed(why) | Failure::Usage(why)) => {
-                screen.show(&console.paint(Style::Notice, &why), console)?
+            Err(CommandFailure::Failed(why) | CommandFailure::Usage(why)) => {
+                screen.show(&console.paint(TextStyle::Notice, &why), console)?
             }
             other => other?,
         }
         console.flush()?;
-        Ok(Next::GoOn)
+        Ok(ChatStep::GoOn)
     }
 }
 
@@ -216,10 +220,10 @@ enum Screen {
 }
 
 impl Screen {
-    fn show(&mut self, text: &str, console: &mut Console) -> Result<(), Failure> {
+    fn show(&mut self, text: &str, console: &mut Console) -> Result<(), CommandFailure> {
         match self {
             Screen::Prompt(printer) => {
-                let cannot = |error| Failure::Usage(format!("cannot write to the terminal: {error}"));
+                let cannot = |error| CommandFailure::Usage(format!("cannot write to the terminal: {error}"));
                 printer.print(format!("{text}\n")).map_err(cannot)
             }
             Screen::Plain => {
@@ -231,7 +235,7 @@ impl Screen {
 }
 
 /// Returns the prompt with the turn's holder and remaining time: `standup (ada, 42s)> `.
-fn prompt(name: &str, holder: &Holder) -> String {
+fn prompt(name: &str, holder: &TurnHolder) -> String {
     match &*holder.lock().unwrap_or_else(PoisonError::into_inner) {
         Some((agent, until)) => {
             let left = until.saturating_duration_since(Instant::now());
@@ -242,7 +246,10 @@ fn prompt(name: &str, holder: &Holder) -> String {
 }
 
 /// Reads input on a separate thread, because reading a line blocks.
-fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<TerminalInput>, Screen), Failure> {
+fn listen(
+    name: &str,
+    holder: TurnHolder,
+) -> Result<(mpsc::UnboundedReceiver<TerminalInput>, Screen), CommandFailure> {
     let (lines, typed) = mpsc::unbounded_channel();
     if !std::io::stdin().is_terminal() {
         std::thread::spawn(move || {
@@ -253,7 +260,8 @@ fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Termina
         });
         return Ok((typed, Screen::Plain));
     }
-    let cannot = |error: ReadlineError| Failure::Usage(format!("cannot read from the terminal: {error}"));
+    let cannot =
+        |error: ReadlineError| CommandFailure::Usage(format!("cannot read from the terminal: {error}"));
     let mut editor = rustyline::DefaultEditor::new().map_err(cannot)?;
     // A terminal that cannot draw gets plain lines.
     let screen = match editor.create_external_printer() {

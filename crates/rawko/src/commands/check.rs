@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rawko_chart::{Finding, Registry, Severity, Source, render};
+use rawko_chart::{Finding, Registry, Severity, SourceFile, render};
 use rawko_host::Settings;
 use serde_json::Value as Json;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
-use crate::project::{self, Project, Recursion, Twins};
+use crate::project::{self, LoadedProject, Recursion, Twins};
 use crate::scenario::report::count;
 use crate::settings_problems;
 
@@ -49,8 +49,8 @@ pub(crate) struct Args {
     with: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut report = Report::default();
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let mut report = FindingsReport::default();
     for path in &args.paths {
         if path.is_dir() {
             check_project(path, args, &mut report)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     report.check_recursion(&args.with)?;
     if report.charts == 0 && report.findings() == 0 {
         let places: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(Failure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
+        return Err(CommandFailure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
     }
     let failed = report.errors() > 0 || (args.strict && report.warnings() > 0);
     if args.json {
@@ -69,31 +69,31 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     } else {
         report.print_text(console)?
     }
-    Ok(if failed { Verdict::Invalid } else { Verdict::Done })
+    Ok(if failed { CommandVerdict::Invalid } else { CommandVerdict::Done })
 }
 
 /// Returns the charts of a project with their findings.
-pub(crate) fn charts_of(dir: &Path) -> Result<Vec<(Source, Vec<Finding>)>, Failure> {
-    let mut report = Report::default();
+pub(crate) fn charts_of(dir: &Path) -> Result<Vec<(SourceFile, Vec<Finding>)>, CommandFailure> {
+    let mut report = FindingsReport::default();
     let args = Args { paths: vec![dir.to_owned()], with: Vec::new(), strict: false, json: false };
     check_project(dir, &args, &mut report)?;
     report.check_recursion(&[])?;
-    let Report { files, chart_files, .. } = report;
+    let FindingsReport { files, chart_files, .. } = report;
     let files = files.into_iter().enumerate();
     Ok(files.filter(|(at, _)| chart_files.contains(at)).map(|(_, file)| file).collect())
 }
 
-fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
-    let below = Project::at(dir)?;
+fn check_project(dir: &Path, args: &Args, report: &mut FindingsReport) -> Result<(), CommandFailure> {
+    let below = LoadedProject::at(dir)?;
     let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
     report.add_problems(&below);
     report.add_settings(dir, &homes[0].1);
     let mut twins = Twins::default();
     for path in &below.charts {
         // A directory may contain whole projects, or be part of one: a chart belongs to the nearest.
-        let home = Project::home_of(path).unwrap_or_else(|| dir.to_owned());
+        let home = LoadedProject::home_of(path).unwrap_or_else(|| dir.to_owned());
         if !homes.iter().any(|(known, _)| *known == home) {
-            let project = Project::at(&home)?;
+            let project = LoadedProject::at(&home)?;
             report.add_problems(&project);
             let known = known(Some(&project), args)?;
             report.add_settings(&home, &known);
@@ -108,20 +108,20 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
 }
 
 /// Checks a chart, or a registry with all charts that it lists.
-fn check_file(path: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
-    let project = Project::around(path)?;
-    if let Some(listed) = Project::of_registry(path) {
+fn check_file(path: &Path, args: &Args, report: &mut FindingsReport) -> Result<(), CommandFailure> {
+    let project = LoadedProject::around(path)?;
+    if let Some(listed) = LoadedProject::of_registry(path) {
         report.add_problems(&listed);
         let known = known(Some(project.as_ref().unwrap_or(&listed)), args)?;
-        let home = Project::home_of(path);
+        let home = LoadedProject::home_of(path);
         return listed.charts.iter().try_for_each(|chart| report.check(chart, &known, home.as_deref()));
     }
-    report.check(path, &known(project.as_ref(), args)?, Project::home_of(path).as_deref())
+    report.check(path, &known(project.as_ref(), args)?, LoadedProject::home_of(path).as_deref())
 }
 
 /// Returns the names that charts may refer to: those of the project, and every other chart on the command line.
-fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
-    let mut known = project.map(Project::known).unwrap_or_default();
+fn known(project: Option<&LoadedProject>, args: &Args) -> Result<Registry, CommandFailure> {
+    let mut known = project.map(LoadedProject::known).unwrap_or_default();
     for path in
         args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path)))
     {
@@ -134,17 +134,17 @@ fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
 
 /// The findings of all files, and the number of charts.
 #[derive(Default)]
-struct Report {
+struct FindingsReport {
     charts: usize,
-    files: Vec<(Source, Vec<Finding>)>,
+    files: Vec<(SourceFile, Vec<Finding>)>,
     /// Positions of the charts in `files`.
     chart_files: Vec<usize>,
     /// By project; `None` for charts outside of any project.
     recursions: BTreeMap<Option<PathBuf>, Recursion>,
 }
 
-impl Report {
-    fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<(), Failure> {
+impl FindingsReport {
+    fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<(), CommandFailure> {
         let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, known);
         self.charts += 1;
         self.chart_files.push(self.files.len());
@@ -156,12 +156,12 @@ impl Report {
 
     /// Reports charts that invoke each other in a cycle. Charts outside the report are read only if a reported chart
     /// leads to one.
-    fn check_recursion(&mut self, with: &[PathBuf]) -> Result<(), Failure> {
+    fn check_recursion(&mut self, with: &[PathBuf]) -> Result<(), CommandFailure> {
         for (home, mut recursion) in std::mem::take(&mut self.recursions) {
             if recursion.is_open() {
                 let mut others = with.to_vec();
                 if let Some(home) = &home {
-                    others.extend(Project::at(home)?.charts);
+                    others.extend(LoadedProject::at(home)?.charts);
                 }
                 recursion.follow(&others);
             }
@@ -173,14 +173,14 @@ impl Report {
     }
 
     /// Adds a finding to the last checked file.
-    fn add_to_last(&mut self, finding: impl FnOnce(&Source) -> Option<Finding>) {
+    fn add_to_last(&mut self, finding: impl FnOnce(&SourceFile) -> Option<Finding>) {
         if let Some((source, findings)) = self.files.last_mut() {
             findings.extend(finding(source));
         }
     }
 
     /// Adds problems outside of charts. A registry is part of every project that encloses it, but is reported once.
-    fn add_problems(&mut self, project: &Project) {
+    fn add_problems(&mut self, project: &LoadedProject) {
         for (source, findings) in &project.problems {
             if !self.files.iter().any(|(known, _)| known.name == source.name) {
                 self.add(source.clone(), findings.clone());
@@ -208,7 +208,7 @@ impl Report {
         }
     }
 
-    fn add(&mut self, source: Source, findings: Vec<Finding>) {
+    fn add(&mut self, source: SourceFile, findings: Vec<Finding>) {
         self.files.push((source, findings));
     }
 
@@ -232,15 +232,15 @@ impl Report {
         self.count(|_| true)
     }
 
-    fn print_text(&self, console: &mut Console) -> Result<(), Failure> {
+    fn print_text(&self, console: &mut Console) -> Result<(), CommandFailure> {
         for (source, findings) in self.files.iter().filter(|(_, findings)| !findings.is_empty()) {
             console.report(findings, source)?;
         }
         let summary = self.summary();
         let style = match (self.errors(), self.warnings()) {
-            (0, 0) => Style::Good,
-            (0, _) => Style::Notice,
-            (_, _) => Style::Bad,
+            (0, 0) => TextStyle::Good,
+            (0, _) => TextStyle::Notice,
+            (_, _) => TextStyle::Bad,
         };
         let painted = console.paint(style, &summary);
         console.line(&painted)
@@ -259,7 +259,7 @@ impl Report {
         parts.join(", ")
     }
 
-    fn print_json(&self, failed: bool, console: &mut Console) -> Result<(), Failure> {
+    fn print_json(&self, failed: bool, console: &mut Console) -> Result<(), CommandFailure> {
         let findings: Vec<Json> = self
             .files
             .iter()

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,10 +21,10 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     // Written to a buffer first: the generator panics if the output is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rawko", &mut script);
     console.document(&String::from_utf8_lossy(&script))?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rawko_host::Environment;
-use rawko_process::{Confinement, Input, Launch, Profile};
+use rawko_process::{Confinement, Launch, Profile, ProgramStdin};
 
 use super::init;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::hosting;
 use crate::live_area::wrapped;
 use crate::session;
-use crate::templates::{self, DEMO_TASK, Template};
+use crate::templates::{self, DEMO_TASK, FileTemplate};
 use crate::trust;
 
 const EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ const IDS_MAX: usize = 1000;
 /// Variables of the user's environment that would change the demo.
 const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let empty = temporary()?;
     let python = insist_on_python(&empty);
     if python.is_err() || args.dir.is_some() {
@@ -74,17 +74,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     console.line("The models are scripted; the files, tools and test runs are real.")?;
     console.line("")?;
     let id = free_id(&dir)?;
-    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {id}"));
+    let command = console.paint(TextStyle::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {id}"));
     console.line(&command)?;
     console.flush()?;
     let is_done = if args.interactive { take_part(&dir, &id, console)? } else { work(&dir, &id)? };
     console.line("")?;
     tell(&project, &dir, &id, is_done, console)?;
-    Ok(if is_done { Verdict::Done } else { Verdict::Failed })
+    Ok(if is_done { CommandVerdict::Done } else { CommandVerdict::Failed })
 }
 
 /// Returns an id that no instance has: the store outlives a directory that was removed.
-fn free_id(dir: &Path) -> Result<String, Failure> {
+fn free_id(dir: &Path) -> Result<String, CommandFailure> {
     let numbered = (2..IDS_MAX).map(|number| format!("{DEMO_ID}-{number}"));
     for id in std::iter::once(DEMO_ID.to_owned()).chain(numbered) {
         let shown = rawko(dir, &["show", &id])?.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -95,11 +95,11 @@ fn free_id(dir: &Path) -> Result<String, Failure> {
     Ok(DEMO_ID.to_owned())
 }
 
-fn insist_on_terminal() -> Result<(), Failure> {
+fn insist_on_terminal() -> Result<(), CommandFailure> {
     if session::is_on_terminal() {
         return Ok(());
     }
-    Err(Failure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))
+    Err(CommandFailure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))
 }
 
 /// The guide is at most this wide.
@@ -127,7 +127,7 @@ const GUIDE: [(&str, &str); 7] = [
 ];
 
 /// Prints the guide, wrapped between words.
-fn print_guide(console: &mut Console) -> Result<(), Failure> {
+fn print_guide(console: &mut Console) -> Result<(), CommandFailure> {
     console.line("What happens, and what you can do:")?;
     let columns = console.size().map_or(GUIDE_COLUMNS, |(columns, _)| columns.min(GUIDE_COLUMNS));
     for (mark, text) in GUIDE {
@@ -140,7 +140,7 @@ fn print_guide(console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Runs the task with the person at the terminal. Returns true if it succeeded.
-fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Failure> {
+fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, CommandFailure> {
     console.line("")?;
     print_guide(console)?;
     console.line("")?;
@@ -164,7 +164,7 @@ fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Failur
 }
 
 /// Shows the changes of the task, undoes them and restores them.
-fn take_back(dir: &Path, id: &str, console: &mut Console) -> Result<(), Failure> {
+fn take_back(dir: &Path, id: &str, console: &mut Console) -> Result<(), CommandFailure> {
     console.line("")?;
     console
         .line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
@@ -182,12 +182,12 @@ fn take_back(dir: &Path, id: &str, console: &mut Console) -> Result<(), Failure>
 }
 
 /// Prints the next command and waits for Enter.
-fn next(args: &[&str], question: &str, console: &mut Console) -> Result<(), Failure> {
-    let command = console.paint(Style::Bold, &format!("$ rawko {}", args.join(" ")));
+fn next(args: &[&str], question: &str, console: &mut Console) -> Result<(), CommandFailure> {
+    let command = console.paint(TextStyle::Bold, &format!("$ rawko {}", args.join(" ")));
     console.line(&command)?;
     console.prompt(question);
     console.flush()?;
-    io::stdin().read_line(&mut String::new()).map(drop).map_err(Failure::Output)
+    io::stdin().read_line(&mut String::new()).map(drop).map_err(CommandFailure::Output)
 }
 
 /// The exit code of a paused task.
@@ -195,11 +195,11 @@ const PAUSED: i32 = 130;
 
 /// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later. `project` is an
 /// empty directory of its own: a Python inside the project would count as a file of the agents.
-fn insist_on_python(project: &Path) -> Result<(), Failure> {
+fn insist_on_python(project: &Path) -> Result<(), CommandFailure> {
     let launch = Launch {
         args: vec!["--version".to_owned()],
         inherited: Environment::of_process().all(),
-        input: Input::Null,
+        input: ProgramStdin::Null,
         ..Launch::new("python3", Profile::ReadOnly, Confinement::of_project(project.to_owned()))
     };
     let runs = hosting::block_on(async {
@@ -209,12 +209,12 @@ fn insist_on_python(project: &Path) -> Result<(), Failure> {
     if runs {
         Ok(())
     } else {
-        Err(Failure::Usage("cannot run `python3`; the demo needs it for its tests".to_owned()))
+        Err(CommandFailure::Usage("cannot run `python3`; the demo needs it for its tests".to_owned()))
     }
 }
 
 /// Creates a new, empty temporary directory.
-fn temporary() -> Result<PathBuf, Failure> {
+fn temporary() -> Result<PathBuf, CommandFailure> {
     let base = std::env::temp_dir();
     let mut number = std::process::id();
     loop {
@@ -223,28 +223,31 @@ fn temporary() -> Result<PathBuf, Failure> {
             Ok(()) => return Ok(dir),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
             Err(error) => {
-                return Err(Failure::Usage(format!("cannot create directory `{}`: {error}", dir.display())));
+                return Err(CommandFailure::Usage(format!(
+                    "cannot create directory `{}`: {error}",
+                    dir.display()
+                )));
             }
         }
     }
 }
 
 /// Runs the task, which prints its own progress. Returns true if it succeeded.
-fn work(dir: &Path, id: &str) -> Result<bool, Failure> {
+fn work(dir: &Path, id: &str) -> Result<bool, CommandFailure> {
     Ok(run_task(dir, &["task", DEMO_TASK, "--id", id], Stdio::null())? == Some(0))
 }
 
 /// Runs a command of this binary in the project. Returns its exit code.
-fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, Failure> {
+fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, CommandFailure> {
     Ok(rawko(dir, args)?.stdin(input).status().map_err(cannot_start)?.code())
 }
 
-fn cannot_start(error: io::Error) -> Failure {
-    Failure::Failed(format!("cannot start `rawko`: {error}"))
+fn cannot_start(error: io::Error) -> CommandFailure {
+    CommandFailure::Failed(format!("cannot start `rawko`: {error}"))
 }
 
 /// Returns a command of this binary in the project, with the settings of the demo only.
-fn rawko(dir: &Path, args: &[&str]) -> Result<Command, Failure> {
+fn rawko(dir: &Path, args: &[&str]) -> Result<Command, CommandFailure> {
     let mut task = Command::new(std::env::current_exe().map_err(cannot_start)?);
     task.args(args).current_dir(dir).stdin(Stdio::null());
     for name in OTHERS_SETTINGS {
@@ -261,12 +264,12 @@ fn rawko(dir: &Path, args: &[&str]) -> Result<Command, Failure> {
 }
 
 fn tell(
-    project: &[Template],
+    project: &[FileTemplate],
     dir: &Path,
     id: &str,
     is_done: bool,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let changed: Vec<&str> =
         project.iter().filter(|file| file.is_changed(dir)).map(|file| file.path).collect();
     let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(" and ") };

@@ -1,11 +1,11 @@
 //! `rawko diff`: prints the files that an instance changed.
 
-use rawko_programs::checkpoints::{Entry, FileDiff, NetChanges, net_changes};
+use rawko_programs::checkpoints::{FileDiff, HistoryEntry, NetChanges, net_changes};
 use serde_json::json;
 
 use crate::checkpoints::{InstanceChanges, unreadable};
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::known;
 
@@ -43,42 +43,43 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
     let changes = InstanceChanges::of(&place, &reader, &row, args.at)?;
     let entries = changes.entries()?;
-    let is_chosen = |entry: &Entry| changes.is_own(entry) && (args.at.is_none() || !changes.is_later(entry));
+    let is_chosen =
+        |entry: &HistoryEntry| changes.is_own(entry) && (args.at.is_none() || !changes.is_later(entry));
     let net = net_changes(&entries, is_chosen);
     let files = hosting::block_on(async { changes.diffs(&net).await })?;
     if changes.is_pruned().map_err(|error| unreadable(&error))? {
         let why = "its checkpoints were removed (`retention.files` in the settings)";
-        console.note(Style::Notice, "incomplete", why);
+        console.note(TextStyle::Notice, "incomplete", why);
     }
     if args.json {
-        let is_shown = |entry: &&Entry| is_chosen(entry) && !entry.changes.is_empty();
+        let is_shown = |entry: &&HistoryEntry| is_chosen(entry) && !entry.changes.is_empty();
         let chosen: Vec<_> = entries.iter().filter(is_shown).collect();
         console.line(&as_json(args, &changes, &chosen, &files, &net).to_string())?;
     } else if files.is_empty() {
-        console.note(Style::Dim, "no changes", &format!("`{}` changed no files", args.id));
+        console.note(TextStyle::Dim, "no changes", &format!("`{}` changed no files", args.id));
     } else if args.stat {
         files.iter().try_for_each(|file| console.line(&stat(file, console)))?;
     } else {
         files.iter().try_for_each(|file| print(&file.diff, console))?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 fn as_json(
     args: &Args,
     changes: &InstanceChanges,
-    entries: &[&Entry],
+    entries: &[&HistoryEntry],
     files: &[FileDiff],
     net: &NetChanges,
 ) -> serde_json::Value {
-    let checkpoint = |entry: &&Entry| {
+    let checkpoint = |entry: &&HistoryEntry| {
         let paths: Vec<&String> = entry.changes.iter().map(|change| &change.path).collect();
         json!({"number": entry.number, "step": changes.step_of(entry), "at_ms": entry.at_ms,
                "kind": entry.author.kind, "instance": entry.author.instance, "tool": entry.author.label,
@@ -102,23 +103,23 @@ pub(crate) fn stat(file: &FileDiff, console: &Console) -> String {
     };
     let counts =
         if file.is_binary { "binary".to_owned() } else { format!("+{} -{}", file.added, file.removed) };
-    format!("{mark}  {}  {}", file.path, console.paint(Style::Dim, &counts))
+    format!("{mark}  {}  {}", file.path, console.paint(TextStyle::Dim, &counts))
 }
 
 /// Prints a diff: coloured on a terminal, exact elsewhere.
-pub(super) fn print(diff: &str, console: &mut Console) -> Result<(), Failure> {
+pub(super) fn print(diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
     if !console.is_coloured() {
         return console.document(diff);
     }
     for line in diff.lines() {
         let style = match line.as_bytes().first() {
             _ if line.starts_with("diff ") || line.starts_with("--- ") || line.starts_with("+++ ") => {
-                Style::Bold
+                TextStyle::Bold
             }
-            Some(b'+') => Style::Good,
-            Some(b'-') => Style::Bad,
-            Some(b'@') => Style::Accent,
-            _ => Style::Plain,
+            Some(b'+') => TextStyle::Good,
+            Some(b'-') => TextStyle::Bad,
+            Some(b'@') => TextStyle::Accent,
+            _ => TextStyle::Plain,
         };
         let line = console.paint(style, line);
         console.line(&line)?;

@@ -3,9 +3,9 @@
 use rawko_store::SqliteStore;
 use serde_json::json;
 
-use crate::console::{Console, Style};
-use crate::doctor::{self, Check, State};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::doctor::{self, CheckState, DoctorResult};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
@@ -44,13 +44,13 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     if args.accept_loss {
         accept_loss(&place)?;
     }
     let checks = doctor::look(&place, args.offline);
-    let problems = checks.iter().filter(|check| check.state == State::Problem).count();
+    let problems = checks.iter().filter(|check| check.state == CheckState::Problem).count();
     if args.json {
         let all: Vec<_> = checks
             .iter()
@@ -62,24 +62,24 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     } else {
         checks.iter().try_for_each(|check| print(check, console))?;
     }
-    Ok(if problems == 0 { Verdict::Done } else { Verdict::Failed })
+    Ok(if problems == 0 { CommandVerdict::Done } else { CommandVerdict::Failed })
 }
 
-fn accept_loss(place: &ProjectContext) -> Result<(), Failure> {
+fn accept_loss(place: &ProjectContext) -> Result<(), CommandFailure> {
     place.insist_on_file("doctor --accept-loss")?;
     place.insist_on_store()?;
     let _lock = place.hold_alone("doctor --accept-loss")?;
     Ok(SqliteStore::accept_loss(&place.store)?)
 }
 
-fn print(check: &Check, console: &mut Console) -> Result<(), Failure> {
+fn print(check: &DoctorResult, console: &mut Console) -> Result<(), CommandFailure> {
     let style = match check.state {
-        State::Ok => Style::Good,
-        State::Warn => Style::Notice,
-        State::Problem => Style::Bad,
+        CheckState::Ok => TextStyle::Good,
+        CheckState::Warn => TextStyle::Notice,
+        CheckState::Problem => TextStyle::Bad,
     };
     let state = console.paint(style, &format!("{:<7}", check.state.as_str()));
-    let about = console.paint(Style::Dim, &format!("{:<8}", check.about));
+    let about = console.paint(TextStyle::Dim, &format!("{:<8}", check.about));
     console.line(&format!("{state}  {about}  {}", check.text))?;
     match &check.help {
         Some(help) => console.line(&format!("{:<17}  {help}", "")),

@@ -3,11 +3,11 @@
 use rawko_core::Value;
 
 use crate::checkpoints::FilesOfStep;
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
-use crate::following::{Follow, FollowArgs, Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::following::{FollowArgs, Manner, OutputFormat, RunFollower, Signals};
+use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
@@ -70,20 +70,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         None => None,
     };
     let new_id = args.new_id.clone().or_else(|| files.as_ref().map(|files| files.new_id.clone()));
-    let request = Request::Fork { id: args.id.clone(), at: args.at, set, new_id, budget: Value::Null };
+    let request = SocketRequest::Fork { id: args.id.clone(), at: args.at, set, new_id, budget: Value::Null };
     let manner = args.follow.manner();
     let manner = if args.run { manner } else { Manner::brief(manner.format, manner.verbose) };
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let made = match &files {
             Some(files) => Some(files.make().await?),
             None => None,
         };
         if let Some(path) = &made {
             console.note(
-                Style::Dim,
+                TextStyle::Dim,
                 "worktree",
                 &format!("the files of that step are in {}", path.display()),
             );
@@ -99,20 +99,22 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             }
         };
         if manner.format == OutputFormat::Text {
-            let id = console.paint(Style::Bold, &forked.instance);
+            let id = console.paint(TextStyle::Bold, &forked.instance);
             console.line(&id)?;
         }
-        let follow = Follow::after(seq, &access, &forked.instance, &place, manner);
+        let follow = RunFollower::after(seq, &access, &forked.instance, &place, manner);
         let verdict = follow.until_end(access, &mut signals, console).await?;
         // Without --run the fork itself is the goal, and a waiting fork is a success.
-        Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
+        Ok(if !args.run && verdict == CommandVerdict::Waiting { CommandVerdict::Done } else { verdict })
     })
 }
 
-fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+fn edits(texts: &[String]) -> Result<Vec<(String, String)>, CommandFailure> {
     let edit = |text: &String| match text.split_once('=') {
         Some((key, expression)) if !key.is_empty() => Ok((key.to_owned(), expression.to_owned())),
-        Some(_) | None => Err(Failure::Usage(format!("invalid --set `{text}`: expected KEY=EXPRESSION"))),
+        Some(_) | None => {
+            Err(CommandFailure::Usage(format!("invalid --set `{text}`: expected KEY=EXPRESSION")))
+        }
     };
     texts.iter().map(edit).collect()
 }

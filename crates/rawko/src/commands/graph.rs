@@ -7,7 +7,7 @@ use rawko_chart::draw::{self, SvgOptions, Theme};
 use rawko_core::Chart;
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::loading;
 
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
     /// Output format [default: by file extension, else mermaid]
     #[arg(long, short, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<GraphFormat>,
 
     /// SVG colours; auto follows the viewer's colour scheme
     #[arg(long, value_name = "THEME", default_value = "auto")]
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum GraphFormat {
     Mermaid,
     Plantuml,
     Dot,
@@ -53,7 +53,7 @@ enum ThemeName {
     Dark,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let loaded = loading::runnable(&args.chart)?;
     loading::warn(&loaded, console);
     let mut drawing = drawing(&loaded.chart, format_for(args.format, args.output.as_deref()), args.theme);
@@ -64,15 +64,15 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(output) => files::write_text(output, &drawing)?,
         None => console.document(&drawing)?,
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn drawing(chart: &Chart, format: Format, theme: ThemeName) -> String {
+fn drawing(chart: &Chart, format: GraphFormat, theme: ThemeName) -> String {
     match format {
-        Format::Mermaid => draw::mermaid(chart),
-        Format::Plantuml => draw::plantuml(chart),
-        Format::Dot => draw::dot(chart),
-        Format::Svg => draw::svg(chart, &SvgOptions { theme: theme.into(), ..SvgOptions::default() }),
+        GraphFormat::Mermaid => draw::mermaid(chart),
+        GraphFormat::Plantuml => draw::plantuml(chart),
+        GraphFormat::Dot => draw::dot(chart),
+        GraphFormat::Svg => draw::svg(chart, &SvgOptions { theme: theme.into(), ..SvgOptions::default() }),
     }
 }
 
@@ -87,12 +87,12 @@ impl From<ThemeName> for Theme {
 }
 
 /// Returns the requested format, else the one of the file extension, else Mermaid.
-fn format_for(asked: Option<Format>, output: Option<&Path>) -> Format {
+fn format_for(asked: Option<GraphFormat>, output: Option<&Path>) -> GraphFormat {
     let by_ending = || match output.and_then(Path::extension).and_then(|ending| ending.to_str()) {
-        Some("svg") => Format::Svg,
-        Some("dot" | "gv") => Format::Dot,
-        Some("puml" | "plantuml" | "pu") => Format::Plantuml,
-        _ => Format::Mermaid,
+        Some("svg") => GraphFormat::Svg,
+        Some("dot" | "gv") => GraphFormat::Dot,
+        Some("puml" | "plantuml" | "pu") => GraphFormat::Plantuml,
+        _ => GraphFormat::Mermaid,
     };
     asked.unwrap_or_else(by_ending)
 }

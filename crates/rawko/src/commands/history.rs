@@ -1,16 +1,16 @@
 //! `rawko history`: prints the journal of an instance, step by step.
 
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::InstanceRow;
 
 use super::attach::beginning;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{Narrator, is_own};
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::journal::tail::Tail;
-use crate::journal::text::{self, Detail};
-use crate::journal::{Player, Tree, lines};
+use crate::journal::tail::JournalTail;
+use crate::journal::text::{self, TextDetail};
+use crate::journal::{InstanceTree, Player, lines};
 use crate::known;
 use crate::task_request::is_workflow;
 use crate::times;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
@@ -76,37 +76,37 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             lines::of(&entry).iter().try_for_each(|line| console.line(&line.to_string()))?;
         } else {
             let step = format!("{:>4}  {}  ", entry.step, times::moment(entry.at_ms));
-            let step = console.paint(Style::Dim, &step);
-            text::print(&entry, &step, "      ", Detail { whole: args.verbose, warned: false }, console)?;
+            let step = console.paint(TextStyle::Dim, &step);
+            text::print(&entry, &step, "      ", TextDetail { whole: args.verbose, warned: false }, console)?;
         }
     }
     if let Some(last) = records.last().filter(|_| more) {
-        console.note(Style::Dim, "more", &format!("continue with --after {}", last.seq));
+        console.note(TextStyle::Dim, "more", &format!("continue with --after {}", last.seq));
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Prints a task with its agents in its own words.
 fn tell_task(
     args: &Args,
     row: &InstanceRow,
-    reader: &Reader,
+    reader: &SnapshotReader,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let seq = beginning(reader, row)?.max(args.after);
-    let mut tail = Tail::after(seq, reader, Tree::below(&args.id), None);
+    let mut tail = JournalTail::after(seq, reader, InstanceTree::below(&args.id), None);
     let mut narrator = Narrator::reading(&row.new.chart_id);
     let (mut count, mut last) = (0, seq);
     tail.read(|entry, name| {
         count += 1;
         if args.limit > 0 && count > args.limit {
-            return Ok::<(), Failure>(());
+            return Ok::<(), CommandFailure>(());
         }
         last = entry.seq;
         narrator.tell(entry, name, console)
     })?;
     if args.limit > 0 && count > args.limit {
-        console.note(Style::Dim, "more", &format!("continue with --after {last}"));
+        console.note(TextStyle::Dim, "more", &format!("continue with --after {last}"));
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hooks::{self, HookOptions};
 use crate::hosting::StoreArgs;
 
@@ -37,14 +37,14 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|error| Failure::Usage(format!("cannot read standard input: {error}")))?;
+    read.map_err(|error| CommandFailure::Usage(format!("cannot read standard input: {error}")))?;
     let options = HookOptions { chart: &args.chart, store: &args.store };
     // Another exit code than 2 would let the call through.
     let answer = catch_unwind(AssertUnwindSafe(|| hooks::answer(&text, &options, console)));
     let answer = answer.unwrap_or_else(|_| Err("rawko failed; please report this".to_owned()));
-    console.line(&answer.map_err(Failure::Usage)?)?;
-    Ok(Verdict::Done)
+    console.line(&answer.map_err(CommandFailure::Usage)?)?;
+    Ok(CommandVerdict::Done)
 }

@@ -3,11 +3,11 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
-use rawko_chart::{Registry, Severity, Source};
-use rawko_import::{self as import, ImportOptions, ImportResult, Language, NoteKind};
+use rawko_chart::{Registry, Severity, SourceFile};
+use rawko_import::{self as import, ImportOptions, ImportResult, NoteKind, SourceLanguage};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
     /// Input format [default: by content]
     #[arg(long, value_name = "FORMAT")]
-    from: Option<Format>,
+    from: Option<ImportFormat>,
 
     /// Write the chart even if constructs are not carried over
     #[arg(long)]
@@ -45,16 +45,16 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ImportFormat {
     Scxml,
     Xstate,
     Langgraph,
     Dot,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let shown = files::shown(&args.file);
-    let refused = |reason: String| Failure::Invalid(format!("cannot import `{shown}`: {reason}"));
+    let refused = |reason: String| CommandFailure::Invalid(format!("cannot import `{shown}`: {reason}"));
     let text = import::decode(&files::read(&args.file)?).map_err(|error| refused(error.to_string()))?;
     let stem = args.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let folder = args.file.parent().unwrap_or(Path::new("")).to_owned();
@@ -65,10 +65,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         exact_events: false,
     };
     let language = args.from.map(|format| match format {
-        Format::Scxml => Language::Scxml,
-        Format::Xstate => Language::Xstate,
-        Format::Langgraph => Language::Langgraph,
-        Format::Dot => Language::Dot,
+        ImportFormat::Scxml => SourceLanguage::Scxml,
+        ImportFormat::Xstate => SourceLanguage::Xstate,
+        ImportFormat::Langgraph => SourceLanguage::Langgraph,
+        ImportFormat::Dot => SourceLanguage::Dot,
     });
     let imported = match language {
         None => import::import(&text, options),
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     };
     let imported = imported.map_err(|error| refused(error.to_string()))?;
     for note in &imported.notes {
-        console.note(Style::Notice, "note", &format!("{shown}, {note}"));
+        console.note(TextStyle::Notice, "note", &format!("{shown}, {note}"));
     }
     let lost = imported.notes.iter().filter(|note| note.kind == NoteKind::Lost).count();
     if lost > 0 && !args.partial {
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(output) => write_files(output, &imported, console),
         None => write_stdout(&imported, console),
     }?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// No import writes a chart that does not load.
@@ -98,7 +98,7 @@ fn check_loads(imported: &ImportResult) -> Result<(), String> {
     let main = (&imported.id, &imported.yaml);
     let nested = imported.charts.iter().map(|chart| (&chart.id, &chart.yaml));
     for (id, yaml) in std::iter::once(main).chain(nested) {
-        let loaded = rawko_chart::load(&Source::new(id.as_str(), yaml.as_str()), &Registry::default());
+        let loaded = rawko_chart::load(&SourceFile::new(id.as_str(), yaml.as_str()), &Registry::default());
         if loaded.chart.is_none() {
             let fatal = loaded.findings.iter().find(|finding| finding.severity == Severity::Fatal);
             let reason = fatal.map_or("it cannot be compiled", |finding| finding.message.as_str());
@@ -118,23 +118,23 @@ fn file_beside(folder: &Path, path: &str) -> Option<String> {
     import::decode(&files::read(&folder.join(path)).ok()?).ok()
 }
 
-fn write_files(output: &Path, imported: &ImportResult, console: &mut Console) -> Result<(), Failure> {
+fn write_files(output: &Path, imported: &ImportResult, console: &mut Console) -> Result<(), CommandFailure> {
     files::write_text(output, &imported.yaml)?;
-    console.note(Style::Good, "wrote", &output.display().to_string());
+    console.note(TextStyle::Good, "wrote", &output.display().to_string());
     for chart in &imported.charts {
         let path = output.with_file_name(format!("{}.yaml", file_stem_for(&chart.id)));
         files::write_text(&path, &chart.yaml)?;
-        console.note(Style::Good, "wrote", &path.display().to_string());
+        console.note(TextStyle::Good, "wrote", &path.display().to_string());
     }
     Ok(())
 }
 
 /// Prints the main chart. Without an output file the other charts cannot be written, so they are named.
-fn write_stdout(imported: &ImportResult, console: &mut Console) -> Result<(), Failure> {
+fn write_stdout(imported: &ImportResult, console: &mut Console) -> Result<(), CommandFailure> {
     for chart in &imported.charts {
         let text =
             format!("nested chart `{}` is not written; pass -o FILE to write it next to that file", chart.id);
-        console.note(Style::Notice, "note", &text);
+        console.note(TextStyle::Notice, "note", &text);
     }
     console.document(&imported.yaml)
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::setup;
-use crate::templates::{self, CLAUDE_SETTINGS, DEMO_TASK, Settings, Template, Written};
+use crate::templates::{self, CLAUDE_SETTINGS, DEMO_TASK, FileTemplate, SettingsTemplate, TemplateWrite};
 use crate::trust;
 
 const EXAMPLES: &str = "\
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     claude: bool,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     if args.demo {
         return demo(&args.dir, console);
     }
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return claude(&args.dir, console);
     }
     let is_set = |key: &str| std::env::var_os(key).is_some_and(|value| !value.is_empty());
-    let mut settings = Settings::of(&args.dir, is_set);
+    let mut settings = SettingsTemplate::of(&args.dir, is_set);
     let is_new = !args.dir.join(".rawko/config.yaml").exists();
     let is_attended = is_new && setup::is_attended();
     let key = match is_attended && settings.key.is_none() {
@@ -60,13 +60,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let files = templates::project(&settings);
     let wrote = write(&files, &args.dir, console)?;
     if wrote.is_empty() {
-        console.note(Style::Notice, "note", "already set up; nothing was changed");
-        return Ok(Verdict::Done);
+        console.note(TextStyle::Notice, "note", "already set up; nothing was changed");
+        return Ok(CommandVerdict::Done);
     }
     trust_written(&args.dir, &wrote, console)?;
     if !settings.checks.iter().any(|check| check.decides) {
         let text = "no test command found; add one under `phases` in .rawko/config.yaml";
-        console.note(Style::Notice, "note", text);
+        console.note(TextStyle::Notice, "note", text);
     }
     if is_attended && settings.key.is_some() {
         setup::try_out(&args.dir, key.as_ref(), console)?;
@@ -74,73 +74,79 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if settings.key.is_none() {
         let text = format!(
             "no API key found; run `export {}=…`, or edit .rawko/config.yaml",
-            Settings::wanted_key()
+            SettingsTemplate::wanted_key()
         );
-        console.note(Style::Notice, "note", &text);
+        console.note(TextStyle::Notice, "note", &text);
     }
     console.note(
-        Style::Good,
+        TextStyle::Good,
         "next",
         &format!("{}rawko doctor, then rawko task \"…\"", change_to(&args.dir)),
     );
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Sets up the hooks of Claude Code. They need no model of rawko's own.
-fn claude(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
-    let settings = Settings::of(dir, |key| std::env::var_os(key).is_some_and(|value| !value.is_empty()));
+fn claude(dir: &Path, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let settings =
+        SettingsTemplate::of(dir, |key| std::env::var_os(key).is_some_and(|value| !value.is_empty()));
     let files = templates::claude(&settings);
     let mut wrote = write(&files, dir, console)?;
     let is_new = !dir.join(CLAUDE_SETTINGS).exists();
     let hooks = templates::add_hooks(dir)?;
     tell(hooks, &dir.join(CLAUDE_SETTINGS), console)?;
     // Settings of others are reviewed first: they may start programs.
-    if hooks == Written::Wrote && is_new {
+    if hooks == TemplateWrite::Wrote && is_new {
         wrote.push(CLAUDE_SETTINGS);
     }
-    if wrote.is_empty() && hooks == Written::Kept {
-        console.note(Style::Notice, "note", "already set up; nothing was changed");
-        return Ok(Verdict::Done);
+    if wrote.is_empty() && hooks == TemplateWrite::Kept {
+        console.note(TextStyle::Notice, "note", "already set up; nothing was changed");
+        return Ok(CommandVerdict::Done);
     }
     trust_written(dir, &wrote, console)?;
     if !settings.checks.iter().any(|check| check.decides) {
         let text = "no test command found; add one under `phases` in .rawko/config.yaml";
-        console.note(Style::Notice, "note", text);
+        console.note(TextStyle::Notice, "note", text);
     }
     let text = format!("{}claude, and approve its plan there or with `rawko approve`", change_to(dir));
-    console.note(Style::Good, "next", &text);
-    Ok(Verdict::Done)
+    console.note(TextStyle::Good, "next", &text);
+    Ok(CommandVerdict::Done)
 }
 
-fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+fn demo(dir: &Path, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let files = templates::demo(dir)?;
     let wrote = write(&files, dir, console)?;
     trust_written(dir, &wrote, console)?;
-    console.note(Style::Good, "next", &format!("{}rawko task \"{DEMO_TASK}\"", change_to(dir)));
-    Ok(Verdict::Done)
+    console.note(TextStyle::Good, "next", &format!("{}rawko task \"{DEMO_TASK}\"", change_to(dir)));
+    Ok(CommandVerdict::Done)
 }
 
 /// Trusts the files that were written. Other files stay untrusted; a note names the next command.
-pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -> Result<(), Failure> {
-    if let Err(Failure::Usage(why) | Failure::Invalid(why)) = trust::trust_written(dir, wrote.iter().copied())
+pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -> Result<(), CommandFailure> {
+    if let Err(CommandFailure::Usage(why) | CommandFailure::Invalid(why)) =
+        trust::trust_written(dir, wrote.iter().copied())
     {
         let text = format!("the new files are not trusted yet: {why}; run `rawko trust`");
-        console.note(Style::Notice, "warning", &text);
+        console.note(TextStyle::Notice, "warning", &text);
         return Ok(());
     }
     if !ProjectContext::in_directory(dir, &StoreArgs::default())?.is_trusted()? {
         let text = "other files of this project are not trusted yet; review them with `rawko trust`";
-        console.note(Style::Notice, "note", text);
+        console.note(TextStyle::Notice, "note", text);
     }
     Ok(())
 }
 
 /// Writes the files, prints each, and returns the paths of the new ones.
-fn write<'f>(files: &'f [Template], dir: &Path, console: &mut Console) -> Result<Vec<&'f str>, Failure> {
+fn write<'f>(
+    files: &'f [FileTemplate],
+    dir: &Path,
+    console: &mut Console,
+) -> Result<Vec<&'f str>, CommandFailure> {
     let mut wrote = Vec::new();
     for file in files {
         let written = file.write(dir)?;
-        if written == Written::Wrote {
+        if written == TemplateWrite::Wrote {
             wrote.push(file.path);
         }
         tell(written, &dir.join(file.path), console)?;
@@ -148,10 +154,10 @@ fn write<'f>(files: &'f [Template], dir: &Path, console: &mut Console) -> Result
     Ok(wrote)
 }
 
-fn tell(written: Written, path: &Path, console: &mut Console) -> Result<(), Failure> {
+fn tell(written: TemplateWrite, path: &Path, console: &mut Console) -> Result<(), CommandFailure> {
     let (word, style) = match written {
-        Written::Wrote => ("wrote", Style::Good),
-        Written::Kept => ("kept", Style::Dim),
+        TemplateWrite::Wrote => ("wrote", TextStyle::Good),
+        TemplateWrite::Kept => ("kept", TextStyle::Dim),
     };
     let word = console.paint(style, &format!("{word:<5}"));
     console.line(&format!("{word}  {}", files::shown(path)))

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use rawko_host::Edition;
-use rawko_store::{Family, Options, SqliteStore, Store};
+use rawko_store::{InstanceFamily, SqliteOptions, SqliteStore, Store};
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, times};
@@ -56,7 +56,7 @@ enum Action {
     },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     match &args.action {
         Action::Export { id, file, store } => {
             export(&ProjectContext::here(store)?, id, file.as_deref(), console)
@@ -70,16 +70,18 @@ fn export(
     id: &str,
     file: Option<&Path>,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     place.insist_on_file("instance export")?;
     place.insist_on_store()?;
-    let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
-    let family = store.family(id)?.ok_or_else(|| Failure::Usage(format!("instance `{id}` not found")))?;
+    let store =
+        SqliteStore::open(&place.store, SqliteOptions { read_only: true, ..SqliteOptions::default() })?;
+    let family =
+        store.family(id)?.ok_or_else(|| CommandFailure::Usage(format!("instance `{id}` not found")))?;
     let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
         let mut text = Vec::new();
-        family.write(&mut text, times::now_ms()).map_err(Failure::Output)?;
+        family.write(&mut text, times::now_ms()).map_err(CommandFailure::Output)?;
         console.document(&String::from_utf8_lossy(&text))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     };
     let name = files::shown(file);
     let write = || {
@@ -88,48 +90,58 @@ fn export(
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     };
     write().map_err(|error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::Usage(format!("`{name}` exists; choose another name")),
-        io::ErrorKind::StorageFull => Failure::Transient(format!("cannot write `{name}`: {error}")),
-        _ => Failure::Usage(format!("cannot write `{name}`: {error}")),
+        io::ErrorKind::AlreadyExists => {
+            CommandFailure::Usage(format!("`{name}` exists; choose another name"))
+        }
+        io::ErrorKind::StorageFull => CommandFailure::Transient(format!("cannot write `{name}`: {error}")),
+        _ => CommandFailure::Usage(format!("cannot write `{name}`: {error}")),
     })?;
     console.line(&format!("{name}: {}", counted(&family)))?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn import(place: &ProjectContext, file: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+fn import(
+    place: &ProjectContext,
+    file: &Path,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     place.insist_on_file("instance import")?;
     let name = files::shown(file);
     let read = match files::is_stdin(file) {
-        true => Family::read(io::stdin().lock()),
+        true => InstanceFamily::read(io::stdin().lock()),
         false => {
-            let cannot = |error| Failure::Usage(format!("cannot read `{name}`: {error}"));
-            Family::read(BufReader::new(File::open(file).map_err(cannot)?))
+            let cannot = |error| CommandFailure::Usage(format!("cannot read `{name}`: {error}"));
+            InstanceFamily::read(BufReader::new(File::open(file).map_err(cannot)?))
         }
     };
-    let family = read.map_err(|error| Failure::Invalid(format!("cannot import `{name}`: {error}")))?;
+    let family = read.map_err(|error| CommandFailure::Invalid(format!("cannot import `{name}`: {error}")))?;
     insist_on_charts(&family, &name)?;
     place.make_state_directory()?;
     let _lock = place.hold_alone("instance import")?;
-    let options = Options { size_max_bytes: place.settings.store_size_max(), ..Options::default() };
+    let options =
+        SqliteOptions { size_max_bytes: place.settings.store_size_max(), ..SqliteOptions::default() };
     let store = SqliteStore::open(&place.store, options)?;
     for id in family.ids() {
         if store.find(&id)?.is_some() {
-            return Err(Failure::Usage(format!("instance `{id}` already exists in {}", place.shown())));
+            return Err(CommandFailure::Usage(format!(
+                "instance `{id}` already exists in {}",
+                place.shown()
+            )));
         }
     }
     let counted = counted(&family);
     store.adopt(family)?;
     console.line(&format!("{}: {counted}", place.shown()))?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Fails unless each chart's text matches its hash.
-fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
+fn insist_on_charts(family: &InstanceFamily, name: &str) -> Result<(), CommandFailure> {
     for chart in &family.charts {
         let edition = Edition::read(&chart.name, &chart.text)?;
         if edition.chart.hash() != chart.hash {
             let id = &chart.id;
-            return Err(Failure::Invalid(format!(
+            return Err(CommandFailure::Invalid(format!(
                 "cannot import `{name}`: the text of chart `{id}` does not match its hash"
             )));
         }
@@ -137,7 +149,7 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
     for member in &family.members {
         if !family.charts.iter().any(|chart| chart.hash == member.new.chart) {
             let id = &member.new.id;
-            return Err(Failure::Invalid(format!(
+            return Err(CommandFailure::Invalid(format!(
                 "cannot import `{name}`: the chart of instance `{id}` is missing"
             )));
         }
@@ -145,7 +157,7 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn counted(family: &Family) -> String {
+fn counted(family: &InstanceFamily) -> String {
     let records: usize = family.members.iter().map(|member| member.records.len()).sum();
     let records = count(records, "record");
     let first = family.members.first().map_or("", |root| &root.new.id);

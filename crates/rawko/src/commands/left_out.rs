@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Not in this build
 #[derive(Debug, clap::Args)]
@@ -14,8 +14,8 @@ pub(crate) struct Args {
     _rest: Vec<OsString>,
 }
 
-pub(crate) fn failure(command: &str, feature: &str) -> Failure {
-    Failure::Usage(format!(
+pub(crate) fn failure(command: &str, feature: &str) -> CommandFailure {
+    CommandFailure::Usage(format!(
         "this build of rawko has no `rawko {command}`: the feature `{feature}` is off; build it with \
          `cargo build -p rawko --features {feature}` (`full` has every command)"
     ))
@@ -27,9 +27,9 @@ macro_rules! left_out {
         pub(crate) mod $module {
             pub(crate) use crate::commands::left_out::Args;
             use crate::console::Console;
-            use crate::failure::{Failure, Verdict};
+            use crate::failure::{CommandFailure, CommandVerdict};
 
-            pub(crate) fn run(_: &Args, _: &mut Console) -> Result<Verdict, Failure> {
+            pub(crate) fn run(_: &Args, _: &mut Console) -> Result<CommandVerdict, CommandFailure> {
                 Err(crate::commands::left_out::failure(stringify!($module), $feature))
             }
         }

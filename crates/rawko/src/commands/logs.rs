@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use rawko_core::Effect;
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::AuditLine;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::journal::tail::Tail;
+use crate::journal::tail::JournalTail;
 use crate::journal::text::stall_words;
-use crate::journal::{Entry, Tree, What, lines, words};
+use crate::journal::{EntryBody, InstanceTree, JournalEntry, lines, words};
 use crate::known;
 use crate::times;
 
@@ -56,49 +56,49 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let tree = match &args.id {
         Some(id) => {
             known::instance(&reader, id)?;
-            Tree::below(id)
+            InstanceTree::below(id)
         }
-        None => Tree::all(),
+        None => InstanceTree::all(),
     };
     if args.audit {
         let lines = reader.store().audit(None, usize::MAX)?;
         let belongs = |line: &&AuditLine| args.id.as_deref().is_none_or(|id| is_below(&line.instance, id));
         lines.iter().filter(belongs).try_for_each(|line| print_audit(line, args.json, console))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
-    let mut tail = Tail::after(0, &reader, tree, None);
+    let mut tail = JournalTail::after(0, &reader, tree, None);
     loop {
         // Checked before reading, so that the last entries of an instance are read.
         let over = is_over(&reader, args.id.as_deref())?;
         tail.read(|entry, _| print(entry, args.json, console))?;
         console.flush()?;
         if !args.follow || over {
-            return Ok(Verdict::Done);
+            return Ok(CommandVerdict::Done);
         }
         std::thread::sleep(LOOK);
     }
 }
 
-fn is_over(reader: &Reader, id: Option<&str>) -> Result<bool, Failure> {
+fn is_over(reader: &SnapshotReader, id: Option<&str>) -> Result<bool, CommandFailure> {
     let Some(id) = id else { return Ok(false) };
     Ok(reader.find(id)?.head.status.is_over())
 }
 
-fn print(entry: &Entry, json: bool, console: &mut Console) -> Result<(), Failure> {
+fn print(entry: &JournalEntry, json: bool, console: &mut Console) -> Result<(), CommandFailure> {
     if json {
         return lines::log_lines(entry).iter().try_for_each(|line| console.line(&line.to_string()));
     }
     for (title, text) in said(entry) {
-        let time = console.paint(Style::Dim, &times::moment(entry.at_ms));
+        let time = console.paint(TextStyle::Dim, &times::moment(entry.at_ms));
         let is_bad = ["failed", "refused", "fault", "stalled"].contains(&title);
-        let style = if is_bad { Style::Bad } else { Style::Dim };
+        let style = if is_bad { TextStyle::Bad } else { TextStyle::Dim };
         let title = console.paint(style, &format!("{title:<8}"));
         console.line(&format!("{time}  {}  {title} {text}", entry.instance))?;
     }
@@ -110,7 +110,7 @@ fn is_below(instance: &str, id: &str) -> bool {
     instance.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<(), Failure> {
+fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<(), CommandFailure> {
     let AuditLine { at_ms, instance, effect, service, decision, reason, provenance } = line;
     if json {
         let provenance: serde_json::Value = serde_json::from_str(provenance).unwrap_or_default();
@@ -120,17 +120,17 @@ fn print_audit(line: &AuditLine, json: bool, console: &mut Console) -> Result<()
         });
         return console.line(&line.to_string());
     }
-    let time = console.paint(Style::Dim, &times::moment(*at_ms));
-    let style = if matches!(&**decision, "refused" | "failed") { Style::Bad } else { Style::Dim };
+    let time = console.paint(TextStyle::Dim, &times::moment(*at_ms));
+    let style = if matches!(&**decision, "refused" | "failed") { TextStyle::Bad } else { TextStyle::Dim };
     let decision = console.paint(style, &format!("{decision:<8}"));
     let text = format!("{time}  {effect}  {decision} {service} {reason}");
     console.line(text.trim_end())
 }
 
 /// Returns the log lines of an entry, in order.
-fn said(entry: &Entry) -> Vec<(&'static str, String)> {
+fn said(entry: &JournalEntry) -> Vec<(&'static str, String)> {
     let mut said = Vec::new();
-    if let What::CallFailed { invoke, error } = &entry.what {
+    if let EntryBody::CallFailed { invoke, error } = &entry.what {
         said.push(("failed", format!("{invoke}: {}", words::error(error))));
     }
     if let Some(refusal) = &entry.refusal {

@@ -1,7 +1,7 @@
 //! `rawko lsp`: rawko as a language server, for editors.
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::lsp::{self, Exit};
 
 const EXAMPLES: &str = "\
@@ -25,10 +25,10 @@ pub(crate) struct Args {
     stdio: bool,
 }
 
-pub(crate) fn run(_args: &Args, _console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(_args: &Args, _console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     match lsp::serve(std::io::stdin(), std::io::stdout().lock()) {
-        Ok(Exit::Orderly) => Ok(Verdict::Done),
-        Ok(Exit::Abrupt) => Err(Failure::Failed("the editor left without `shutdown`".to_owned())),
-        Err(error) => Err(Failure::Failed(format!("cannot talk to the editor: {error}"))),
+        Ok(Exit::Orderly) => Ok(CommandVerdict::Done),
+        Ok(Exit::Abrupt) => Err(CommandFailure::Failed("the editor left without `shutdown`".to_owned())),
+        Err(error) => Err(CommandFailure::Failed(format!("cannot talk to the editor: {error}"))),
     }
 }

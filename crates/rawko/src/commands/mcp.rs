@@ -3,10 +3,10 @@
 
 use rawko_server::{McpOptions, serve_mcp_stdio};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::Signals;
-use crate::hosting::{self, Access, ProjectContext, StoreArgs};
+use crate::hosting::{self, HostAccess, ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
 Without a subcommand, rawko is an MCP server for the client that starts it: each chart is a tool,
@@ -48,7 +48,7 @@ enum Action {
     },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     match &args.action {
         None => serve(&place, console),
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
 }
 
-fn serve(place: &ProjectContext, console: &mut Console) -> Result<Verdict, Failure> {
+fn serve(place: &ProjectContext, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let operator = place.operator()?;
     let key = blake3::derive_key("rawko 2026-11 MCP request state", operator.token().as_bytes());
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let access = Access::open(place, &[], console).await?;
+        let access = HostAccess::open(place, &[], console).await?;
         let engine = match access.engine() {
             Some(engine) => engine,
             None => access.holder(place)?,
@@ -74,7 +74,7 @@ fn serve(place: &ProjectContext, console: &mut Console) -> Result<Verdict, Failu
             ..McpOptions::new(engine, key)
         };
         let outcome = tokio::select! {
-            served = serve_mcp_stdio(options) => served.map(|()| Verdict::Done).map_err(Failure::Failed),
+            served = serve_mcp_stdio(options) => served.map(|()| CommandVerdict::Done).map_err(CommandFailure::Failed),
             verdict = signals.next() => Ok(verdict),
         };
         access.close(console).await;
@@ -82,7 +82,11 @@ fn serve(place: &ProjectContext, console: &mut Console) -> Result<Verdict, Failu
     })
 }
 
-fn login(place: &ProjectContext, name: &str, console: &mut Console) -> Result<Verdict, Failure> {
+fn login(
+    place: &ProjectContext,
+    name: &str,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     // Who cannot act on instances cannot log in for the person either.
     place.operator()?;
     place.insist_on_settings(console)?;
@@ -92,19 +96,23 @@ fn login(place: &ProjectContext, name: &str, console: &mut Console) -> Result<Ve
         let show = |url: &str| crate::console::announce(&format!("open this address to log in: {url}"));
         let mut signals = Signals::new()?;
         tokio::select! {
-            done = servers.login(name, &show) => done.map_err(Failure::Failed)?,
+            done = servers.login(name, &show) => done.map_err(CommandFailure::Failed)?,
             verdict = signals.next() => return Ok(verdict),
         }
-        console.note(Style::Good, "logged in", &format!("rawko may use the MCP server `{name}`"));
-        Ok(Verdict::Done)
+        console.note(TextStyle::Good, "logged in", &format!("rawko may use the MCP server `{name}`"));
+        Ok(CommandVerdict::Done)
     })
 }
 
-fn logout(place: &ProjectContext, name: &str, console: &mut Console) -> Result<Verdict, Failure> {
+fn logout(
+    place: &ProjectContext,
+    name: &str,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     place.operator()?;
     let servers = place.agent_services().0.servers.clone();
-    let was_there = hosting::block_on(async { servers.logout(name).await.map_err(Failure::Usage) })?;
+    let was_there = hosting::block_on(async { servers.logout(name).await.map_err(CommandFailure::Usage) })?;
     let text = if was_there { "the login is deleted" } else { "there was no login" };
-    console.note(Style::Dim, "logged out", &format!("{text}: `{name}`"));
-    Ok(Verdict::Done)
+    console.note(TextStyle::Dim, "logged out", &format!("{text}: `{name}`"));
+    Ok(CommandVerdict::Done)
 }

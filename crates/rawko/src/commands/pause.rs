@@ -1,9 +1,9 @@
 //! `rawko pause`: stops instances until they are resumed.
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
@@ -32,33 +32,37 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     for id in &args.ids {
         known::instance(&reader, id)?;
     }
     hosting::block_on(async {
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let outcome = pause(&args.ids, &mut access, console).await;
         access.close(console).await;
         outcome
     })
 }
 
-async fn pause(ids: &[String], access: &mut Access, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut verdict = Verdict::Done;
+async fn pause(
+    ids: &[String],
+    access: &mut HostAccess,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
+    let mut verdict = CommandVerdict::Done;
     for id in ids {
-        match asked(access, Request::Pause { id: id.clone() }).await {
+        match asked(access, SocketRequest::Pause { id: id.clone() }).await {
             Ok(receipt) => {
                 let word = if receipt.handled { "paused" } else { "already paused" };
-                let name = console.paint(Style::Bold, id);
+                let name = console.paint(TextStyle::Bold, id);
                 console.line(&format!("{name}  {word}; continue with `rawko resume {id}`"))?;
             }
             // The others are paused anyway.
-            Err(Failure::Failed(message)) => {
-                console.note(Style::Bad, "error", &message);
-                verdict = Verdict::Failed;
+            Err(CommandFailure::Failed(message)) => {
+                console.note(TextStyle::Bad, "error", &message);
+                verdict = CommandVerdict::Failed;
             }
             Err(failure) => return Err(failure),
         }

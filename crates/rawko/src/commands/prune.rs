@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rawko_host::{Reader, parse_size};
-use rawko_store::{Options, Outcome, Prunable, Pruned, Retention, SqliteStore};
+use rawko_host::{SnapshotReader, parse_size};
+use rawko_store::{Outcome, Prunable, Pruned, Retention, SqliteOptions, SqliteStore};
 use serde_json::json;
 
 use crate::checkpoints::pruning::{FilePruner, PrunedFiles};
 use crate::checkpoints::unreadable;
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::durations;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::retention::RetentionSettings;
 use crate::scenario::report::count;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, ConsoleTable};
 use crate::{sizes, times};
 
 const EXAMPLES: &str = "\
@@ -81,7 +81,7 @@ enum OutcomeArg {
 
 impl Args {
     /// Returns the options, with the settings as their defaults.
-    fn retention(&self, settings: RetentionSettings, now_ms: i64) -> Result<Retention, Failure> {
+    fn retention(&self, settings: RetentionSettings, now_ms: i64) -> Result<Retention, CommandFailure> {
         let outcome = |outcome: &OutcomeArg| match outcome {
             OutcomeArg::Succeeded => Outcome::Succeeded,
             OutcomeArg::Failed => Outcome::Failed,
@@ -101,7 +101,7 @@ impl Args {
         }
         let size_max_bytes = self.max_size.or(settings.size_max_bytes);
         if age_ms.is_none() && size_max_bytes.is_none() && outcomes.is_empty() {
-            return Err(Failure::Usage(
+            return Err(CommandFailure::Usage(
                 "nothing to prune; pass --older-than, --outcome or --max-size, or set `retention`".to_owned(),
             ));
         }
@@ -110,7 +110,7 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("prune")?;
     let settings = RetentionSettings::read(&place.settings)?;
@@ -129,32 +129,33 @@ fn look(
     files_ms: u64,
     args: &Args,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
-    let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
+) -> Result<CommandVerdict, CommandFailure> {
+    let store =
+        SqliteStore::open(&place.store, SqliteOptions { read_only: true, ..SqliteOptions::default() })?;
     let found = store.prunable(retention)?;
-    let reader = Reader::new(Arc::new(store));
+    let reader = SnapshotReader::new(Arc::new(store));
     let gone: Vec<String> = found.iter().map(|it| it.id.clone()).collect();
     let files = FilePruner::new(&place.root, &place.settings, &reader, files_ms)?.without(gone).look();
     let files = files.map_err(|error| unreadable(&error))?;
     if args.json {
         print_json(&found, None, files, console)?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     print_table(&found, console)?;
     let bytes: u64 = found.iter().map(|it| it.bytes).sum();
     if found.is_empty() {
-        console.note(Style::Dim, "none", "no matching instances");
+        console.note(TextStyle::Dim, "none", "no matching instances");
     }
     if !files.is_empty() {
         let text = format!("would remove {}; pass --yes to remove", file_words(files));
-        console.note(Style::Notice, "dry run", &text);
+        console.note(TextStyle::Notice, "dry run", &text);
     }
     if !found.is_empty() {
         let (instances, size) = (words(&found), sizes::shown(bytes));
         let text = format!("would remove {instances}, about {size}; pass --yes to remove");
-        console.note(Style::Notice, "dry run", &text);
+        console.note(TextStyle::Notice, "dry run", &text);
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 fn remove(
@@ -163,10 +164,10 @@ fn remove(
     files_ms: u64,
     args: &Args,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let _lock = place.hold_alone("prune --yes")?;
     let before = file_bytes(place);
-    let store = SqliteStore::open(&place.store, Options::default())?;
+    let store = SqliteStore::open(&place.store, SqliteOptions::default())?;
     let (mut gone, mut sum) = (Vec::new(), Pruned::default());
     // The space of shared values is known only after they are deleted, so a limit on the size may need another pass.
     loop {
@@ -185,7 +186,7 @@ fn remove(
         store.shrink()?;
     }
     let ids: Vec<String> = gone.iter().map(|it| it.id.clone()).collect();
-    let reader = Reader::new(Arc::new(store));
+    let reader = SnapshotReader::new(Arc::new(store));
     let pruner = FilePruner::new(&place.root, &place.settings, &reader, files_ms)?.without(ids);
     let files = hosting::block_on(async { pruner.prune().await.map_err(|error| unreadable(&error)) })?;
     // Closing the store checkpoints the log into the file.
@@ -194,7 +195,7 @@ fn remove(
     let after = file_bytes(place);
     if args.json {
         print_json(&gone, Some((sum, before, after)), files, console)?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     let (was, is) = (sizes::shown(before), sizes::shown(after));
     let (instances, records) = (count(sum.instances, "instance"), count(sum.records, "record"));
@@ -203,7 +204,7 @@ fn remove(
     if !files.is_empty() {
         console.line(&format!("removed {}", file_words(files)))?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Counts checkpoints and worktrees: `12 checkpoints, 2 worktrees (1 kept as a branch)`.
@@ -235,15 +236,15 @@ fn words(found: &[Prunable]) -> String {
     }
 }
 
-fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), Failure> {
+fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), CommandFailure> {
     if found.is_empty() {
         return Ok(());
     }
     let now_ms = times::now_ms();
-    let mut table = Table::new(&["ID", "OUTCOME", "ENDED", "INSTANCES", "RECORDS", "SIZE"]);
+    let mut table = ConsoleTable::new(&["ID", "OUTCOME", "ENDED", "INSTANCES", "RECORDS", "SIZE"]);
     for it in found {
         table.add(vec![
-            Cell::painted(it.id.as_str(), Style::Bold),
+            Cell::painted(it.id.as_str(), TextStyle::Bold),
             Cell::new(it.outcome.as_str()),
             // As wide as "just now", so that a second more or less does not move the table.
             Cell::new(format!("{:<8}", times::ago(it.ended_ms, now_ms))),
@@ -261,7 +262,7 @@ fn print_json(
     removed: Option<(Pruned, u64, u64)>,
     files: PrunedFiles,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let instances: Vec<_> = found
         .iter()
         .map(|it| {

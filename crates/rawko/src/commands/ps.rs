@@ -2,15 +2,17 @@
 
 use clap::ValueEnum;
 use rawko_core::Status;
-use rawko_store::{Driven, Filter, InstanceKey, InstanceRow, InstanceStatus, Outcome, Page, Wait};
+use rawko_store::{
+    DrivenInstances, Filter, InstanceKey, InstancePage, InstanceRow, InstanceStatus, Outcome, WaitReason,
+};
 use serde_json::json;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::grouped;
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::queue::Queue;
-use crate::table::{Cell, Table};
+use crate::queue::TaskQueue;
+use crate::table::{Cell, ConsoleTable};
 use crate::times;
 use rawko_view::rows::Row;
 
@@ -153,12 +155,12 @@ enum WaitArg {
 }
 
 impl Args {
-    fn filter(&self, driven: Driven) -> Filter {
+    fn filter(&self, driven: DrivenInstances) -> Filter {
         let wait = |wait: &WaitArg| match wait {
-            WaitArg::Person => Wait::Person,
-            WaitArg::Work => Wait::Work,
-            WaitArg::Timer => Wait::Timer,
-            WaitArg::Event => Wait::Event,
+            WaitArg::Person => WaitReason::Person,
+            WaitArg::Work => WaitReason::Work,
+            WaitArg::Timer => WaitReason::Timer,
+            WaitArg::Event => WaitReason::Event,
         };
         let over: Vec<Status> = self.status.iter().filter_map(|status| status.over()).collect();
         Filter {
@@ -199,14 +201,14 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = place.reader()?;
     let driven = place.driven();
     let page = match &reader {
         Some(reader) => reader.store().list(&args.filter(driven.clone()))?,
-        None => Page::default(),
+        None => InstancePage::default(),
     };
     let read = match &reader {
         Some(reader) => Row::with_states(reader, &page.rows)?,
@@ -223,17 +225,22 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         rows.retain(|row| row.status != InstanceStatus::Ended || !ended_well.contains(&row.outcome));
     }
     if let Some(reader) = reader.as_ref().filter(|_| args.shows_queued()) {
-        rows.splice(0..0, Queue::read(reader)?.unwrap_or_default().rows());
+        rows.splice(0..0, TaskQueue::read(reader)?.unwrap_or_default().rows());
     }
     if args.json {
         print_json(&page, &rows, console)?;
     } else {
         print_table(args, &page, rows, console)?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) -> Result<(), Failure> {
+fn print_table(
+    args: &Args,
+    page: &InstancePage,
+    rows: Vec<Row>,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     let now_ms = times::now_ms();
     if let Some((columns, _)) = console.size() {
         if !rows.is_empty() {
@@ -246,18 +253,18 @@ fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) 
     if rows.iter().any(|row| row.title.is_some()) {
         heading.push("TITLE");
     }
-    let mut table = Table::new(&heading);
+    let mut table = ConsoleTable::new(&heading);
     for row in rows {
         let (status, waits) = (Cell::painted(row.status_word(), status_style(&row)), wait_word(&row, now_ms));
         let states = row.configuration.unwrap_or_default().join(", ");
         table.add(vec![
-            Cell::painted(&*row.id, Style::Bold),
+            Cell::painted(&*row.id, TextStyle::Bold),
             Cell::new(format!("{} {}", row.chart, row.version).trim_end().to_owned()),
             status,
             Cell::new(waits),
             Cell::new(row.step.to_string()),
             Cell::new(format!("{:<8}", times::ago(row.updated_ms, now_ms))),
-            Cell::painted(format!("[{states}]"), Style::Accent),
+            Cell::painted(format!("[{states}]"), TextStyle::Accent),
             Cell::new(row.title.unwrap_or_default()),
         ]);
     }
@@ -268,8 +275,8 @@ fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) 
 }
 
 /// Builds the table for a terminal: what a person looks for, with the title in the room that is left.
-pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> Table {
-    let mut table = Table::new(&["ID", "TITLE", "STATUS", "WAITS FOR", "AGE", "COST"]);
+pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> ConsoleTable {
+    let mut table = ConsoleTable::new(&["ID", "TITLE", "STATUS", "WAITS FOR", "AGE", "COST"]);
     for row in rows {
         let states = || format!("[{}]", row.configuration.clone().unwrap_or_default().join(", "));
         let title = row.title.clone().unwrap_or_else(|| format!("{} {}", row.chart, states()));
@@ -279,7 +286,7 @@ pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> Table {
             false => "-".to_owned(),
         };
         table.add(vec![
-            Cell::painted(&*row.id, Style::Bold),
+            Cell::painted(&*row.id, TextStyle::Bold),
             Cell::new(title),
             Cell::painted(row.status_word(), status_style(row)),
             Cell::new(wait_word(row, now_ms)),
@@ -290,30 +297,39 @@ pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> Table {
     table
 }
 
-fn print_end(args: &Args, page: &Page, is_empty: bool, console: &mut Console) -> Result<(), Failure> {
+fn print_end(
+    args: &Args,
+    page: &InstancePage,
+    is_empty: bool,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     match (is_empty, args.is_narrowed()) {
-        (true, true) => console.note(Style::Dim, "none", "no matching instances"),
+        (true, true) => console.note(TextStyle::Dim, "none", "no matching instances"),
         (true, false) => {
-            console.note(Style::Dim, "none", "no instances yet; start one with `rawko task` or `rawko run`");
+            console.note(
+                TextStyle::Dim,
+                "none",
+                "no instances yet; start one with `rawko task` or `rawko run`",
+            );
         }
         (false, _) => {}
     }
     if let Some(next) = page.next {
         let shown = format!("{} of {}; continue with --before {}", page.rows.len(), page.total, next.0);
-        console.note(Style::Dim, "more", &shown);
+        console.note(TextStyle::Dim, "more", &shown);
     }
     Ok(())
 }
 
-pub(crate) fn status_style(row: &Row) -> Style {
+pub(crate) fn status_style(row: &Row) -> TextStyle {
     match (row.status, row.outcome) {
-        (InstanceStatus::Running | InstanceStatus::Waiting, _) => Style::Plain,
-        (InstanceStatus::Paused, _) => Style::Notice,
-        (InstanceStatus::Stalled, _) => Style::Bad,
-        (InstanceStatus::Ended, Some(Outcome::Succeeded) | None) => Style::Good,
-        (InstanceStatus::Ended, Some(Outcome::Failed)) => Style::Bad,
-        (InstanceStatus::Ended, Some(Outcome::Limit | Outcome::Loop | Outcome::Stuck)) => Style::Notice,
-        (InstanceStatus::Ended, Some(Outcome::Cancelled)) => Style::Dim,
+        (InstanceStatus::Running | InstanceStatus::Waiting, _) => TextStyle::Plain,
+        (InstanceStatus::Paused, _) => TextStyle::Notice,
+        (InstanceStatus::Stalled, _) => TextStyle::Bad,
+        (InstanceStatus::Ended, Some(Outcome::Succeeded) | None) => TextStyle::Good,
+        (InstanceStatus::Ended, Some(Outcome::Failed)) => TextStyle::Bad,
+        (InstanceStatus::Ended, Some(Outcome::Limit | Outcome::Loop | Outcome::Stuck)) => TextStyle::Notice,
+        (InstanceStatus::Ended, Some(Outcome::Cancelled)) => TextStyle::Dim,
     }
 }
 
@@ -327,7 +343,7 @@ fn wait_word(row: &Row, now_ms: i64) -> String {
     }
 }
 
-fn print_json(page: &Page, rows: &[Row], console: &mut Console) -> Result<(), Failure> {
+fn print_json(page: &InstancePage, rows: &[Row], console: &mut Console) -> Result<(), CommandFailure> {
     // A string: on Restate it has more digits than some JSON parsers keep.
     let next = page.next.map(|next| next.0.to_string());
     let document = json!({"v": 1, "instances": rows, "total": page.total, "next": next});

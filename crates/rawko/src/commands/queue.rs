@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use clap::Subcommand;
-use rawko_host::{Engine, Reader};
+use rawko_host::{Engine, SnapshotReader};
 use rawko_store::{InstanceStatus, Lock, Outcome};
 use rawko_view::rows::Row;
 use serde_json::json;
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::Signals;
-use crate::hosting::{self, Access, ProjectContext, StoreArgs};
-use crate::queue::{self, Queue, QueuedTask, Scheduler, at_once};
-use crate::table::{Cell, Table};
+use crate::hosting::{self, HostAccess, ProjectContext, StoreArgs};
+use crate::queue::{self, QueuedTask, Scheduler, TaskQueue, at_once};
+use crate::table::{Cell, ConsoleTable};
 use crate::times;
 
 use super::ps::status_style;
@@ -112,7 +112,7 @@ struct RemoveArgs {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     match &args.command {
         None => list(&args.list, console),
         Some(Action::List(args)) => list(args, console),
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
 }
 
-fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
+fn list(args: &ListArgs, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let queue = read(place.reader()?.as_ref())?;
@@ -137,21 +137,25 @@ fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
             "refused": refused.collect::<Vec<_>>(),
         });
         console.line(&format!("{document:#}"))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     for (id, problem) in &queue.refused {
-        console.note(Style::Notice, "warning", &format!("{id} could not start: {problem}"));
+        console.note(TextStyle::Notice, "warning", &format!("{id} could not start: {problem}"));
     }
     if queue.is_empty() {
-        console.note(Style::Dim, "none", "the queue is empty; add a task with `rawko task \"…\" --queue`");
-        return Ok(Verdict::Done);
+        console.note(
+            TextStyle::Dim,
+            "none",
+            "the queue is empty; add a task with `rawko task \"…\" --queue`",
+        );
+        return Ok(CommandVerdict::Done);
     }
-    let mut table = Table::new(&["ID", "STATUS", "PRIORITY", "QUEUED", "TASK"]);
+    let mut table = ConsoleTable::new(&["ID", "STATUS", "PRIORITY", "QUEUED", "TASK"]);
     let now_ms = times::now_ms();
     let words = [("running", &queue.running), ("next", &queue.next), ("queued", &queue.waiting)];
     for (word, task) in words.iter().flat_map(|(word, tasks)| tasks.iter().map(move |task| (*word, task))) {
         table.add(vec![
-            Cell::painted(&*task.id, Style::Bold),
+            Cell::painted(&*task.id, TextStyle::Bold),
             Cell::new(word),
             Cell::new(task.priority.to_string()),
             Cell::new(times::ago(task.queued_ms, now_ms)),
@@ -159,34 +163,42 @@ fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
         ]);
     }
     table.print(console)?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn read(reader: Option<&Reader>) -> Result<Queue, Failure> {
-    let queue = reader.map(Queue::read).transpose()?.flatten();
+fn read(reader: Option<&SnapshotReader>) -> Result<TaskQueue, CommandFailure> {
+    let queue = reader.map(TaskQueue::read).transpose()?.flatten();
     Ok(queue.unwrap_or_default())
 }
 
-fn drain(args: &RunArgs, console: &mut Console) -> Result<Verdict, Failure> {
+fn drain(args: &RunArgs, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let at_once = at_once(&place.settings, args.at_once)?;
     if read(place.reader()?.as_ref())?.is_empty() {
-        console.note(Style::Dim, "none", "the queue is empty; add a task with `rawko task \"…\" --queue`");
-        return Ok(Verdict::Done);
+        console.note(
+            TextStyle::Dim,
+            "none",
+            "the queue is empty; add a task with `rawko task \"…\" --queue`",
+        );
+        return Ok(CommandVerdict::Done);
     }
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let access = Access::open(&place, &[], console).await?;
+        let access = HostAccess::open(&place, &[], console).await?;
         let Some(engine) = access.engine() else {
             let is_served = Lock::holder(&place.store).is_some_and(|holder| holder.drives.is_none());
             let other = access.other().unwrap_or_default();
             access.close(console).await;
             return match is_served {
                 true => {
-                    console.note(Style::Dim, "served", &format!("{other} runs the queue; see `rawko queue`"));
-                    Ok(Verdict::Done)
+                    console.note(
+                        TextStyle::Dim,
+                        "served",
+                        &format!("{other} runs the queue; see `rawko queue`"),
+                    );
+                    Ok(CommandVerdict::Done)
                 }
-                false => Err(Failure::Transient(format!(
+                false => Err(CommandFailure::Transient(format!(
                     "cannot run the queue: the store is in use by {other}; try again when it has ended"
                 ))),
             };
@@ -203,18 +215,18 @@ async fn drained(
     at_once: u32,
     signals: &mut Signals,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let (tell, mut left) = tokio::sync::mpsc::unbounded_channel();
     let mut scheduler = Scheduler::new(engine, at_once).continuing();
     let mut ended = move |row: &Row| drop(tell.send(row.clone()));
     let mut draining = std::pin::pin!(scheduler.drain(&mut ended));
-    let mut verdict = Verdict::Done;
+    let mut verdict = CommandVerdict::Done;
     let standstill = loop {
         tokio::select! {
             Some(row) = left.recv() => verdict = tell_left(&row, verdict, console)?,
             outcome = &mut draining => break outcome?,
             signal = signals.next() => {
-                console.note(Style::Dim, "parked", "run `rawko queue run` or `rawko serve` to continue");
+                console.note(TextStyle::Dim, "parked", "run `rawko queue run` or `rawko serve` to continue");
                 return Ok(signal);
             }
         }
@@ -222,36 +234,43 @@ async fn drained(
     while let Ok(row) = left.try_recv() {
         verdict = tell_left(&row, verdict, console)?;
     }
-    match standstill.resting.is_empty() || verdict == Verdict::Failed {
+    match standstill.resting.is_empty() || verdict == CommandVerdict::Failed {
         true => Ok(verdict),
-        false => Ok(Verdict::Waiting),
+        false => Ok(CommandVerdict::Waiting),
     }
 }
 
-fn tell_left(row: &Row, verdict: Verdict, console: &mut Console) -> Result<Verdict, Failure> {
-    let id = console.paint(Style::Bold, &row.id);
+fn tell_left(
+    row: &Row,
+    verdict: CommandVerdict,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
+    let id = console.paint(TextStyle::Bold, &row.id);
     let word = console.paint(status_style(row), row.status_word());
     let title = row.title.clone().unwrap_or_default();
     console.line(&format!("{id}  {word}  {title}"))?;
     if row.status != InstanceStatus::Ended {
         let hint = row.hint.clone().unwrap_or_else(|| format!("rawko show {}", row.id));
-        console.note(Style::Notice, "waiting", &format!("{} needs a person: {hint}", row.id));
+        console.note(TextStyle::Notice, "waiting", &format!("{} needs a person: {hint}", row.id));
         return Ok(verdict);
     }
     match row.outcome {
         Some(Outcome::Succeeded) | None => Ok(verdict),
         Some(Outcome::Failed | Outcome::Limit | Outcome::Loop | Outcome::Stuck | Outcome::Cancelled) => {
-            Ok(Verdict::Failed)
+            Ok(CommandVerdict::Failed)
         }
     }
 }
 
-fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<Verdict, Failure> {
+fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let queue = read(place.reader()?.as_ref())?;
     insist_on_waiting(&queue, &args.id)?;
     if queue.next.iter().any(|task| task.id == args.id) {
-        return Err(Failure::Usage(format!("task `{}` is next; it starts when the queue runs", args.id)));
+        return Err(CommandFailure::Usage(format!(
+            "task `{}` is next; it starts when the queue runs",
+            args.id
+        )));
     }
     let others = || queue.waiting.iter().filter(|task| task.id != args.id).map(|task| task.priority);
     let priority = match (args.priority, args.first) {
@@ -260,56 +279,58 @@ fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<Verdict, Failu
         (None, false) => others().min().unwrap_or(1).saturating_sub(1),
     };
     hosting::block_on(async {
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let outcome = asked(&mut access, queue::reprioritise(&args.id, priority)).await;
         access.close(console).await;
         insist_on_change(&args.id, outcome?.handled)?;
-        console.line(&format!("{}  priority {priority}", console.paint(Style::Bold, &args.id)))?;
-        Ok(Verdict::Done)
+        console.line(&format!("{}  priority {priority}", console.paint(TextStyle::Bold, &args.id)))?;
+        Ok(CommandVerdict::Done)
     })
 }
 
-fn remove(args: &RemoveArgs, console: &mut Console) -> Result<Verdict, Failure> {
+fn remove(args: &RemoveArgs, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let queue = read(place.reader()?.as_ref())?;
     args.ids.iter().try_for_each(|id| insist_on_waiting(&queue, id))?;
     hosting::block_on(async {
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let outcome = removed(&args.ids, &mut access, console).await;
         access.close(console).await;
-        outcome.map(|()| Verdict::Done)
+        outcome.map(|()| CommandVerdict::Done)
     })
 }
 
 pub(crate) async fn removed(
     ids: &[String],
-    access: &mut Access,
+    access: &mut HostAccess,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for id in ids {
         let receipt = asked(access, queue::remove(id)).await?;
         // A host may have started it at the same moment.
         let is_started = access.reader().store().find(id)?.is_some();
         insist_on_change(id, receipt.handled && !is_started)?;
-        console.line(&format!("{}  removed from the queue", console.paint(Style::Bold, id)))?;
+        console.line(&format!("{}  removed from the queue", console.paint(TextStyle::Bold, id)))?;
     }
     Ok(())
 }
 
-fn insist_on_waiting(queue: &Queue, id: &str) -> Result<(), Failure> {
+fn insist_on_waiting(queue: &TaskQueue, id: &str) -> Result<(), CommandFailure> {
     if queue.unstarted().any(|task| task.id == id) {
         return Ok(());
     }
     if queue.running.iter().any(|task| task.id == id) {
-        return Err(Failure::Usage(format!("task `{id}` is running; stop it with `rawko cancel {id}`")));
+        return Err(CommandFailure::Usage(format!(
+            "task `{id}` is running; stop it with `rawko cancel {id}`"
+        )));
     }
-    Err(Failure::Usage(format!("task `{id}` is not in the queue; list it with `rawko queue`")))
+    Err(CommandFailure::Usage(format!("task `{id}` is not in the queue; list it with `rawko queue`")))
 }
 
 /// The task may have started since the queue was read.
-fn insist_on_change(id: &str, handled: bool) -> Result<(), Failure> {
+fn insist_on_change(id: &str, handled: bool) -> Result<(), CommandFailure> {
     match handled {
         true => Ok(()),
-        false => Err(Failure::Failed(format!("task `{id}` has just started; see `rawko show {id}`"))),
+        false => Err(CommandFailure::Failed(format!("task `{id}` has just started; see `rawko show {id}`"))),
     }
 }

@@ -7,15 +7,15 @@ use rawko_model::provider::{ErrorCode, ProviderProblem};
 use serde_json::{Value as Json, json};
 
 use super::attach::beginning;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{is_own, tell_result};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::journal::task::{self, bare};
 use crate::journal::{Player, lines};
 use crate::known;
 use crate::session;
-use crate::standing::Standing;
+use crate::standing::InstanceStanding;
 use crate::times;
 
 const EXAMPLES: &str = "\
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 /// One decision from the journal.
-struct Decided {
+struct RecordedDecision {
     step: u64,
     at_ms: i64,
     title: &'static str,
@@ -71,7 +71,7 @@ struct Decided {
 }
 
 /// The response of the other model to a decision.
-enum Other {
+enum OtherResponse {
     /// A rule decided, so the original model was not asked either.
     NotAsked,
     Same(Json),
@@ -79,7 +79,7 @@ enum Other {
     Failed(AskAgainError),
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     if args.model.is_some() {
@@ -92,69 +92,73 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let all = decisions(&place, &args.id)?;
     if all.is_empty() && !args.json {
-        console.note(Style::Dim, "note", &format!("{} has no arbiter decisions", args.id));
+        console.note(TextStyle::Dim, "note", &format!("{} has no arbiter decisions", args.id));
     }
     match &args.model {
         None => {
             all.iter().try_for_each(|decided| show(decided, None, args, console))?;
-            Ok(Verdict::Done)
+            Ok(CommandVerdict::Done)
         }
         Some(model) => hosting::block_on(async {
             let (agent_services, _) = place.agent_services();
             place.insist_on_same_files()?;
             agent_services.providers.find(model).map_err(not_found)?;
-            let mut tally = Tally::default();
+            let mut tally = ReplayTally::default();
             for decided in &all {
                 let other = again(&agent_services, model, decided).await;
                 tally.count(&other);
                 show(decided, Some(&other), args, console)?;
             }
-            console.note(Style::Dim, "note", &format!("{model} {}", tally.words()));
+            console.note(TextStyle::Dim, "note", &format!("{model} {}", tally.words()));
             Ok(tally.verdict())
         }),
     }
 }
 
 /// Prints a task as its session showed it, and its result.
-fn tell_task(place: &ProjectContext, id: &str, console: &mut Console) -> Result<Verdict, Failure> {
+fn tell_task(
+    place: &ProjectContext,
+    id: &str,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let reader = known::reader(place)?;
     let row = known::instance(&reader, id)?;
-    let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+    let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
     let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
-    let shown = console.paint(Style::Bold, id);
+    let shown = console.paint(TextStyle::Bold, id);
     console.line(format!("{shown}  {title}").trim_end())?;
     session::print_past(place, &reader, &row, beginning(&reader, &row)?, console)?;
     if is_own(standing.chart.id()) && standing.snapshot.status() == Status::Done {
         console.line("")?;
         tell_result(&reader, &standing, console)?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn not_found(problem: ProviderProblem) -> Failure {
+fn not_found(problem: ProviderProblem) -> CommandFailure {
     match problem.code() {
-        ErrorCode::AuthenticationFailed => Failure::Credentials(problem.to_string()),
-        _ => Failure::Usage(problem.to_string()),
+        ErrorCode::AuthenticationFailed => CommandFailure::Credentials(problem.to_string()),
+        _ => CommandFailure::Usage(problem.to_string()),
     }
 }
 
 /// The number of decisions given to another model, and their results.
 #[derive(Default)]
-struct Tally {
+struct ReplayTally {
     same: usize,
     differ: usize,
     failed: usize,
     /// The first failure.
-    why: Option<Verdict>,
+    why: Option<CommandVerdict>,
 }
 
-impl Tally {
-    fn count(&mut self, other: &Other) {
+impl ReplayTally {
+    fn count(&mut self, other: &OtherResponse) {
         match other {
-            Other::NotAsked => {}
-            Other::Same(_) => self.same += 1,
-            Other::Differs(_) => self.differ += 1,
-            Other::Failed(error) => {
+            OtherResponse::NotAsked => {}
+            OtherResponse::Same(_) => self.same += 1,
+            OtherResponse::Differs(_) => self.differ += 1,
+            OtherResponse::Failed(error) => {
                 self.failed += 1;
                 self.why.get_or_insert(failed_by(error));
             }
@@ -172,28 +176,28 @@ impl Tally {
     }
 
     /// Fails only if errors prevented every comparison.
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> CommandVerdict {
         match self.why {
             Some(why) if self.same + self.differ == 0 => why,
-            Some(_) | None => Verdict::Done,
+            Some(_) | None => CommandVerdict::Done,
         }
     }
 }
 
-fn failed_by(error: &AskAgainError) -> Verdict {
+fn failed_by(error: &AskAgainError) -> CommandVerdict {
     let (code, is_transient) = match error {
         AskAgainError::Provider(error) => (error.code, error.is_transient()),
         AskAgainError::Model(problem) => (problem.code(), false),
         _ => (ErrorCode::Unknown, false),
     };
     match code {
-        ErrorCode::AuthenticationFailed => Verdict::Credentials,
-        _ if is_transient => Verdict::Transient,
-        _ => Verdict::Failed,
+        ErrorCode::AuthenticationFailed => CommandVerdict::Credentials,
+        _ if is_transient => CommandVerdict::Transient,
+        _ => CommandVerdict::Failed,
     }
 }
 
-fn decisions(place: &ProjectContext, id: &str) -> Result<Vec<Decided>, Failure> {
+fn decisions(place: &ProjectContext, id: &str) -> Result<Vec<RecordedDecision>, CommandFailure> {
     let reader = known::reader(place)?;
     let row = known::instance(&reader, id)?;
     let records = reader.store().records(row.key, 0, usize::MAX)?;
@@ -203,7 +207,7 @@ fn decisions(place: &ProjectContext, id: &str) -> Result<Vec<Decided>, Failure> 
         let entry = player.entry(record)?;
         let Some(found) = task::decision(&entry) else { continue };
         let (title, words) = found.words();
-        all.push(Decided {
+        all.push(RecordedDecision {
             step: entry.step,
             at_ms: entry.at_ms,
             title,
@@ -216,28 +220,37 @@ fn decisions(place: &ProjectContext, id: &str) -> Result<Vec<Decided>, Failure> 
     Ok(all)
 }
 
-async fn again(agent_services: &AgentServices, model: &str, decided: &Decided) -> Other {
+async fn again(agent_services: &AgentServices, model: &str, decided: &RecordedDecision) -> OtherResponse {
     if decided.decision["by"] == "rule" {
-        return Other::NotAsked;
+        return OtherResponse::NotAsked;
     }
     match ask_again(agent_services, model, &decided.record).await {
         Ok(again) => {
             let said = bare(&again.decision);
             let kind = |decision: &Json| (decision["type"].clone(), decision["mode"].clone());
-            if kind(&said) == kind(&decided.decision) { Other::Same(said) } else { Other::Differs(said) }
+            if kind(&said) == kind(&decided.decision) {
+                OtherResponse::Same(said)
+            } else {
+                OtherResponse::Differs(said)
+            }
         }
-        Err(error) => Other::Failed(error),
+        Err(error) => OtherResponse::Failed(error),
     }
 }
 
-fn show(decided: &Decided, other: Option<&Other>, args: &Args, console: &mut Console) -> Result<(), Failure> {
+fn show(
+    decided: &RecordedDecision,
+    other: Option<&OtherResponse>,
+    args: &Args,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     if args.json {
         return console.line(&line(decided, other).to_string());
     }
     let moment = decided.record.get("moment").as_str().unwrap_or_default();
     let head = format!("{:>4}  {}  ", decided.step, times::moment(decided.at_ms));
-    let head = console.paint(Style::Dim, &head);
-    let title = console.paint(Style::Accent, &format!("{moment:<9} {:<8}", decided.title));
+    let head = console.paint(TextStyle::Dim, &head);
+    let title = console.paint(TextStyle::Accent, &format!("{moment:<9} {:<8}", decided.title));
     console.line(&format!("{head}{title} {}", decided.words))?;
     if let Some(other) = other {
         let (style, text) = other_words(other);
@@ -258,27 +271,27 @@ fn show(decided: &Decided, other: Option<&Other>, args: &Args, console: &mut Con
     Ok(())
 }
 
-fn block(title: &str, text: &str, console: &mut Console) -> Result<(), Failure> {
-    let title = console.paint(Style::Dim, &format!("      {title}"));
+fn block(title: &str, text: &str, console: &mut Console) -> Result<(), CommandFailure> {
+    let title = console.paint(TextStyle::Dim, &format!("      {title}"));
     console.line(&title)?;
     text.trim_end().lines().try_for_each(|line| console.line(format!("        {line}").trim_end()))
 }
 
-fn other_words(other: &Other) -> (Style, String) {
+fn other_words(other: &OtherResponse) -> (TextStyle, String) {
     let said = |decision: &Json| {
         let text = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
         let mode = decision["mode"].as_str().map(|mode| format!(" {mode}")).unwrap_or_default();
         format!("{}{mode}: {}", text("type"), text("reason"))
     };
     match other {
-        Other::NotAsked => (Style::Dim, "decided by a rule; model not asked".to_owned()),
-        Other::Same(decision) => (Style::Good, format!("same: {}", said(decision))),
-        Other::Differs(decision) => (Style::Notice, format!("differs: {}", said(decision))),
-        Other::Failed(error) => (Style::Bad, format!("no response: {error}")),
+        OtherResponse::NotAsked => (TextStyle::Dim, "decided by a rule; model not asked".to_owned()),
+        OtherResponse::Same(decision) => (TextStyle::Good, format!("same: {}", said(decision))),
+        OtherResponse::Differs(decision) => (TextStyle::Notice, format!("differs: {}", said(decision))),
+        OtherResponse::Failed(error) => (TextStyle::Bad, format!("no response: {error}")),
     }
 }
 
-fn line(decided: &Decided, other: Option<&Other>) -> Json {
+fn line(decided: &RecordedDecision, other: Option<&OtherResponse>) -> Json {
     let record = &decided.record;
     let mut line = json!({
         "v": lines::VERSION,
@@ -295,10 +308,12 @@ fn line(decided: &Decided, other: Option<&Other>) -> Json {
         "model": record.get("model").to_json(),
     });
     match other {
-        Some(Other::Same(decision)) => line["again"] = json!({"same": true, "decision": decision}),
-        Some(Other::Differs(decision)) => line["again"] = json!({"same": false, "decision": decision}),
-        Some(Other::Failed(error)) => line["again"] = json!({"error": error.to_string()}),
-        Some(Other::NotAsked) | None => {}
+        Some(OtherResponse::Same(decision)) => line["again"] = json!({"same": true, "decision": decision}),
+        Some(OtherResponse::Differs(decision)) => {
+            line["again"] = json!({"same": false, "decision": decision})
+        }
+        Some(OtherResponse::Failed(error)) => line["again"] = json!({"error": error.to_string()}),
+        Some(OtherResponse::NotAsked) | None => {}
     }
     line
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use rawko_store::SqliteStore;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, sizes, times};
@@ -32,11 +32,11 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("restore")?;
     if !args.file.exists() {
-        return Err(Failure::Usage(format!("file `{}` not found", files::shown(&args.file))));
+        return Err(CommandFailure::Usage(format!("file `{}` not found", files::shown(&args.file))));
     }
     place.make_state_directory()?;
     let _lock = place.hold_alone("restore")?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let size = sizes::shown(report.bytes);
     console.line(&format!("{}: {instances}, {records}, {size}, verified", place.shown()))?;
     if let Some(replaced) = restored.replaced {
-        console.note(Style::Dim, "kept", &format!("previous store: {}", files::shown(&replaced)));
+        console.note(TextStyle::Dim, "kept", &format!("previous store: {}", files::shown(&replaced)));
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -1,20 +1,21 @@
 //! `rawko resume`: continues an instance that was paused or interrupted, or has failed.
 
 use rawko_core::Status;
-use rawko_store::Wait;
+use rawko_store::WaitReason;
 
 use super::attach::beginning;
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{
-    Ended, Ending, Follow, FollowArgs, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own,
+    FollowArgs, FollowEnd, Manner, Narrator, OutputFormat, RunEnding, RunFollower, Signals, TaskEnding,
+    is_own,
 };
-use crate::hosting::{self, Access, ProjectContext, Request, Rest, StoreArgs};
+use crate::hosting::{self, HostAccess, ProjectContext, Rest, SocketRequest, StoreArgs};
 use crate::known;
 use crate::raising::{LimitOverride, read_dollars, read_ms};
-use crate::session::{self, Session};
-use crate::standing::Standing;
+use crate::session::{self, TerminalSession};
+use crate::standing::InstanceStanding;
 use crate::task_request::insist_on_managed;
 use crate::times;
 
@@ -75,12 +76,12 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
     let manner = args.follow.manner();
-    let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
+    let standing = InstanceStanding::of(&reader, &args.id, &place.world(), times::now_ms())?;
     let status = standing.snapshot.status();
     let raised = LimitOverride {
         iterations: args.max_iterations,
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let is_task = is_own(standing.chart.id());
     if status.is_over() && is_task {
-        let ended = Ended::Rest(Rest::Over(status));
+        let ended = FollowEnd::Rest(Rest::Over(status));
         let ending = TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other: None };
         return ending.tell(manner.format, console);
     }
@@ -101,24 +102,26 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         say_where(&standing, console)?;
     }
     if status.is_over() {
-        return Ending { standing: &standing, ended: Ended::Rest(Rest::Over(status)), other: None }
+        return RunEnding { standing: &standing, ended: FollowEnd::Rest(Rest::Over(status)), other: None }
             .tell(manner.format, console);
     }
     let failed = status == Status::Error || standing.row.head.fault.is_some();
-    let is_paused = standing.row.head.wait == Wait::Paused;
+    let is_paused = standing.row.head.wait == WaitReason::Paused;
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         // Read before the host starts and handles due timers.
         let seq = reader.store().last_seq()?;
-        let mut access = Access::open(&place, &[], console).await?;
+        let mut access = HostAccess::open(&place, &[], console).await?;
         let heard = access.progress();
-        if is_paused && let Err(failure) = asked(&mut access, Request::Resume { id: args.id.clone() }).await {
+        if is_paused
+            && let Err(failure) = asked(&mut access, SocketRequest::Resume { id: args.id.clone() }).await
+        {
             access.close(console).await;
             return Err(failure);
         }
         let again = match &args.item {
-            Some(item) => Some(Request::RetryItem { id: args.id.clone(), item: item.clone() }),
-            None => failed.then(|| Request::Retry { id: args.id.clone() }),
+            Some(item) => Some(SocketRequest::RetryItem { id: args.id.clone(), item: item.clone() }),
+            None => failed.then(|| SocketRequest::Retry { id: args.id.clone() }),
         };
         if let Some(again) = again
             && let Err(failure) = asked(&mut access, again).await
@@ -128,13 +131,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if is_task && session::is_wanted(manner, args.no_input) {
             let plan = standing.snapshot.context_map(&standing.chart).get("plan").clone();
-            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place)
+            let session = TerminalSession::new((&args.id, standing.chart.id(), plan), seq, &access, &place)
                 .continued(&reader, beginning(&reader, &standing.row)?)?;
             let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
             return TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }
                 .tell(manner.format, console);
         }
-        let mut follow = Follow::after(seq, &access, &args.id, &place, manner).owned();
+        let mut follow = RunFollower::after(seq, &access, &args.id, &place, manner).owned();
         if !is_task {
             return follow.until_end(access, &mut signals, console).await;
         }
@@ -147,21 +150,21 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 /// Continues from the step before the end, in a new instance with a higher limit.
 fn raise(
-    standing: &Standing,
+    standing: &InstanceStanding,
     raised: LimitOverride,
     place: &ProjectContext,
     manner: Manner,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let id = standing.id();
     raised.insist(standing)?;
     let at = Some(standing.snapshot.step_number().saturating_sub(1));
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let mut access = Access::open(place, &[], console).await?;
+        let mut access = HostAccess::open(place, &[], console).await?;
         let seq = access.reader().store().last_seq()?;
         let (set, budget) = (raised.edits(), raised.budget());
-        let request = Request::Fork { id: id.to_owned(), at, set, new_id: None, budget };
+        let request = SocketRequest::Fork { id: id.to_owned(), at, set, new_id: None, budget };
         let forked = match asked(&mut access, request).await {
             Ok(forked) => forked.instance,
             Err(failure) => {
@@ -170,26 +173,26 @@ fn raise(
             }
         };
         if manner.format == OutputFormat::Text {
-            let new = console.paint(Style::Bold, &forked);
+            let new = console.paint(TextStyle::Bold, &forked);
             console.line(&format!("{new}  continues {id}, {}", raised.words()))?;
         }
         let context = standing.snapshot.context_map(&standing.chart);
         let narrator = Narrator::resuming(standing.chart.id(), &context, console);
-        let follow = Follow::after(seq, &access, &forked, place, manner).narrated(narrator).owned();
+        let follow = RunFollower::after(seq, &access, &forked, place, manner).narrated(narrator).owned();
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place, reader: &reader, id: &forked, ended, other }.tell(manner.format, console)
     })
 }
 
 /// Prints the status of the instance before it continues.
-fn say_where(standing: &Standing, console: &mut Console) -> Result<(), Failure> {
+fn say_where(standing: &InstanceStanding, console: &mut Console) -> Result<(), CommandFailure> {
     if is_own(standing.chart.id()) && !standing.snapshot.status().is_over() {
         let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
-        let id = console.paint(Style::Bold, standing.id());
+        let id = console.paint(TextStyle::Bold, standing.id());
         return console.line(format!("{id}  {title}").trim_end());
     }
-    let head = console.paint(Style::Bold, &format!("{:<28}", standing.id()));
-    let states = console.paint(Style::Accent, &format!("[{}]", standing.configuration().join(", ")));
+    let head = console.paint(TextStyle::Bold, &format!("{:<28}", standing.id()));
+    let states = console.paint(TextStyle::Accent, &format!("[{}]", standing.configuration().join(", ")));
     console.line(&format!("{head} {states}"))?;
     if standing.snapshot.status().is_over() {
         let line = format!("    status   {}", standing.snapshot.status().as_str());

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use rawko_host::Edition;
 use serde_json::Value as Json;
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
-use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
-use crate::hosting::{self, Access, ChartText, ProjectContext, Request, StoreArgs};
+use crate::following::{FollowArgs, Narrator, OutputFormat, RunFollower, Signals, TaskEnding};
+use crate::hosting::{self, HostAccess, LoadedChart, ProjectContext, SocketRequest, StoreArgs};
 use crate::inputs;
 use crate::loading;
 use crate::task_request::is_workflow;
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = match is_name(&args.chart) {
         true => ProjectContext::here(&args.store)?,
         false => ProjectContext::of_chart(&args.chart, &args.store)?,
@@ -74,12 +74,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let manner = args.follow.manner();
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let mut access = Access::open(&place, &charts, console).await?;
+        let mut access = HostAccess::open(&place, &charts, console).await?;
         let seq = access.reader().store().last_seq()?;
         let mode = args.permission_mode.as_deref().map(rawko_core::Value::str);
         let budget = mode.map(|mode| rawko_core::Value::map([("permission_mode", mode)])).unwrap_or_default();
         let request =
-            Request::Start { charts: texts(&charts), input: input.into(), id: args.id.clone(), budget };
+            SocketRequest::Start { charts: texts(&charts), input: input.into(), id: args.id.clone(), budget };
         let started = match asked(&mut access, request).await {
             Ok(started) => started,
             Err(failure) => {
@@ -88,13 +88,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             }
         };
         if manner.format == OutputFormat::Text {
-            let id = console.paint(Style::Bold, &started.instance);
+            let id = console.paint(TextStyle::Bold, &started.instance);
             let about = charts.first().map(|edition| {
-                console.paint(Style::Dim, &format!("{} {}", edition.chart.id(), edition.chart.version()))
+                console.paint(TextStyle::Dim, &format!("{} {}", edition.chart.id(), edition.chart.version()))
             });
             console.line(&format!("{id}  {}", about.unwrap_or_default()))?;
         }
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
+        let follow = RunFollower::after(seq, &access, &started.instance, &place, manner).owned();
         let workflow = charts.first().map(|edition| edition.chart.id()).filter(|chart| is_workflow(chart));
         match workflow.filter(|_| manner.format == OutputFormat::Text && !manner.verbose) {
             Some(chart) => {
@@ -119,10 +119,14 @@ fn has_ending(text: &str) -> bool {
 }
 
 /// Returns the chart to run, followed by those of `--with`.
-fn charts(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<Vec<Edition>, Failure> {
+fn charts(
+    args: &Args,
+    place: &ProjectContext,
+    console: &mut Console,
+) -> Result<Vec<Edition>, CommandFailure> {
     let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
-        return Err(Failure::Usage("only one chart can be `-` (standard input)".to_owned()));
+        return Err(CommandFailure::Usage("only one chart can be `-` (standard input)".to_owned()));
     }
     let mut charts = Vec::new();
     for path in std::iter::once(&args.chart).chain(&args.with) {
@@ -137,6 +141,6 @@ fn charts(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<
     Ok(charts)
 }
 
-pub(crate) fn texts(charts: &[Edition]) -> Vec<ChartText> {
-    charts.iter().map(ChartText::from).collect()
+pub(crate) fn texts(charts: &[Edition]) -> Vec<LoadedChart> {
+    charts.iter().map(LoadedChart::from).collect()
 }

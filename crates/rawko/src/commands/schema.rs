@@ -1,7 +1,7 @@
 //! `rawko schema`: the JSON Schema of the chart format, for editors.
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,8 +15,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
 
-pub(crate) fn run(_args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(_args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let text = serde_json::to_string_pretty(&rawko_chart::schema()).unwrap_or_default();
     console.line(&text)?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

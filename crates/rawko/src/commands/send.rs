@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use crate::console::Console;
 use crate::delivering::{DeliverArgs, deliver};
-use crate::failure::{Failure, Verdict};
-use crate::hosting::Request;
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::hosting::SocketRequest;
 use crate::inputs;
 
 const EXAMPLES: &str = "\
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     deliver: DeliverArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let request = Request::Send {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let request = SocketRequest::Send {
         id: args.id.clone(),
         event: args.event.clone(),
         data: data(&args.data)?.into(),
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// Parses a single argument as any JSON value if it is valid JSON; otherwise builds an object.
-fn data(texts: &[String]) -> Result<Json, Failure> {
+fn data(texts: &[String]) -> Result<Json, CommandFailure> {
     match texts {
         [] => Ok(Json::Null),
         [one] if let Ok(value) = serde_json::from_str(one) => Ok(value),

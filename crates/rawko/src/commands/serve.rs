@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use rawko_agents::work::AgentServices;
 use rawko_host::Engine;
 use rawko_server::{
-    AppOptions, Entry, Inviter, LogSink, NotifyOptions, Role, ServedTriggers, Server, ServerSettings,
-    Serving, Tokens,
+    AppOptions, HttpServer, LinkIssuer, LogEntry, LogSink, NotifyOptions, Role, ServedTriggers,
+    ServerSettings, ServerTokens, ServingChannels,
 };
 use rawko_settings::StateDir;
 use rawko_store::Lock;
@@ -19,14 +19,16 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::authority::{random_text, token_of_environment};
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::following::Signals;
-use crate::hosting::{self, Access, Answer, NoAnswer, ProjectContext, Request, ServePlan, StoreArgs};
+use crate::host_telemetry::{LogArgs, WatchPlan};
+use crate::hosting::{
+    self, HostAccess, HostAnswer, NoAnswer, ProjectContext, ServePlan, SocketRequest, StoreArgs,
+};
 use crate::queue::{Scheduler, at_once};
 use crate::served::ServedProject;
-use crate::watching::{LogArgs, WatchPlan};
 
 const PORT: u16 = 7411;
 /// Length of the code of a one-time link.
@@ -70,7 +72,7 @@ pub(crate) struct Args {
 
     /// Log the turns of agents in channels to standard error
     #[arg(long, value_name = "FORMAT", default_value = "none")]
-    channel_log: LogFormat,
+    channel_log: ChannelLogFormat,
 
     /// Queued tasks that run at the same time [default: `queue.at_once`, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -85,25 +87,25 @@ pub(crate) struct Args {
 
 /// The format of the log of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LogFormat {
+enum ChannelLogFormat {
     None,
     Text,
     Json,
 }
 
-type WhatIsServed = (Arc<dyn Engine>, Arc<AgentServices>, Option<Arc<Serving>>);
+type WhatIsServed = (Arc<dyn Engine>, Arc<AgentServices>, Option<Arc<ServingChannels>>);
 
 /// The address, settings and tokens of the server.
-struct Plan {
+struct ServerPlan {
     listen: SocketAddr,
     settings: ServerSettings,
-    tokens: Tokens,
+    tokens: ServerTokens,
     triggers: ServedTriggers,
     /// The name of the operator's token.
     operator: String,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let mut place = ProjectContext::here(&args.store)?;
     if args.link {
         return print_link(&place, console);
@@ -119,7 +121,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let at_once = at_once(&place.settings, args.queue_at_once)?;
     hosting::block_on(async {
         let mut signals = Signals::new()?;
-        let access = Access::open(&place, &[], console).await?;
+        let access = HostAccess::open(&place, &[], console).await?;
         let outcome = match listen(plan, &place, &access).await {
             Ok(server) => {
                 let scheduler =
@@ -130,7 +132,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
                 if console.is_watched() {
                     let text = "the second address logs a browser in; valid once, for 10 minutes";
                     console.note(
-                        Style::Dim,
+                        TextStyle::Dim,
                         "login",
                         &format!("{text}; `rawko serve --link` prints another"),
                     );
@@ -156,15 +158,21 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if outcome.is_ok() {
             match other {
-                None => console.note(Style::Dim, "parked", "run `rawko serve` to continue all instances"),
-                Some(host) => console.note(Style::Dim, "stopped", &format!("instances continue in {host}")),
+                None => console.note(TextStyle::Dim, "parked", "run `rawko serve` to continue all instances"),
+                Some(host) => {
+                    console.note(TextStyle::Dim, "stopped", &format!("instances continue in {host}"))
+                }
             }
         }
         outcome
     })
 }
 
-async fn listen(plan: Plan, place: &ProjectContext, access: &Access) -> Result<Server, Failure> {
+async fn listen(
+    plan: ServerPlan,
+    place: &ProjectContext,
+    access: &HostAccess,
+) -> Result<HttpServer, CommandFailure> {
     let (engine, agent_services, channels) = served(place, access).await?;
     let notifies = !plan.settings.notify.is_empty();
     let options = AppOptions {
@@ -180,10 +188,11 @@ async fn listen(plan: Plan, place: &ProjectContext, access: &Access) -> Result<S
         logs: access.telemetry().and_then(|telemetry| telemetry.logs().cloned()),
         ..AppOptions::new(engine)
     };
-    let cannot =
-        |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", plan.listen));
+    let cannot = |error: std::io::Error| {
+        CommandFailure::Transient(format!("cannot listen on {}: {error}", plan.listen))
+    };
     let listener = TcpListener::bind(plan.listen).await.map_err(cannot)?;
-    let server = Server::start(listener, options).map_err(cannot)?;
+    let server = HttpServer::start(listener, options).map_err(cannot)?;
     server.run_triggers();
     if notifies {
         notify(&server, &plan.operator, place)?;
@@ -196,47 +205,51 @@ async fn listen(plan: Plan, place: &ProjectContext, access: &Access) -> Result<S
 }
 
 /// Starts to send messages about requests to people. Sent messages are recorded beside the store of the project.
-fn notify(server: &Server, operator: &str, place: &ProjectContext) -> Result<(), Failure> {
-    let state =
-        StateDir::of(place.settings.environment()).map_err(|error| Failure::Invalid(error.to_string()))?;
+fn notify(server: &HttpServer, operator: &str, place: &ProjectContext) -> Result<(), CommandFailure> {
+    let state = StateDir::of(place.settings.environment())
+        .map_err(|error| CommandFailure::Invalid(error.to_string()))?;
     let outbox = state.project(&place.root).join("notifications.json");
     let options = NotifyOptions { outbox, signer: operator.to_owned() };
-    server.notify(options).map_err(Failure::Invalid)
+    server.notify(options).map_err(CommandFailure::Invalid)
 }
 
-fn new_link(inviter: &Inviter) -> Result<String, Failure> {
-    let code =
-        random_text().map_err(|error| Failure::Failed(format!("cannot read random bytes: {error}")))?;
+fn new_link(inviter: &LinkIssuer) -> Result<String, CommandFailure> {
+    let code = random_text()
+        .map_err(|error| CommandFailure::Failed(format!("cannot read random bytes: {error}")))?;
     Ok(inviter.link(&code[..CODE_LEN]))
 }
 
 /// Asks the running server for a link.
-fn print_link(place: &ProjectContext, console: &mut Console) -> Result<Verdict, Failure> {
+fn print_link(place: &ProjectContext, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     if Lock::holder(&place.store).is_none() {
-        return Err(Failure::Usage("no server runs here; start `rawko serve`".to_owned()));
+        return Err(CommandFailure::Usage("no server runs here; start `rawko serve`".to_owned()));
     }
     hosting::block_on(async {
-        let mut access = Access::open(place, &[], console).await?;
-        let answer = access.ask(Request::Link).await;
+        let mut access = HostAccess::open(place, &[], console).await?;
+        let answer = access.ask(SocketRequest::Link).await;
         access.close(console).await;
         match answer {
-            Ok(Answer::Link { url }) => console.line(&url).map(|()| Verdict::Done),
+            Ok(HostAnswer::Link { url }) => console.line(&url).map(|()| CommandVerdict::Done),
             Err(NoAnswer::Refused(failure)) => Err(failure),
-            Ok(_) | Err(NoAnswer::Gone) => Err(Failure::Transient("the server does not respond".to_owned())),
+            Ok(_) | Err(NoAnswer::Gone) => {
+                Err(CommandFailure::Transient("the server does not respond".to_owned()))
+            }
         }
     })
 }
 
 /// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
 /// channels.
-async fn served(place: &ProjectContext, access: &Access) -> Result<WhatIsServed, Failure> {
+async fn served(place: &ProjectContext, access: &HostAccess) -> Result<WhatIsServed, CommandFailure> {
     let Some(local_client) = access.local_client() else {
         if let Some(engine) = access.engine() {
             return Ok((engine, place.agent_services().0, None));
         }
         let (store, other) = (place.shown(), access.other().unwrap_or_default());
         let help = "stop that process first";
-        return Err(Failure::Transient(format!("cannot serve {store}: already hosted by {other}; {help}")));
+        return Err(CommandFailure::Transient(format!(
+            "cannot serve {store}: already hosted by {other}; {help}"
+        )));
     };
     // Opened before the first connection is accepted.
     let serving = Arc::clone(local_client.serving().await?);
@@ -244,62 +257,62 @@ async fn served(place: &ProjectContext, access: &Access) -> Result<WhatIsServed,
     Ok((engine, Arc::clone(&local_client.agent_services), Some(serving)))
 }
 
-fn plan(args: &Args, place: &ProjectContext) -> Result<Plan, Failure> {
+fn plan(args: &Args, place: &ProjectContext) -> Result<ServerPlan, CommandFailure> {
     let (settings, problems) = ServerSettings::read(&place.settings, &place.root);
     let words: Vec<String> = problems
         .into_iter()
         .flat_map(|(file, findings)| findings.into_iter().map(move |it| format!("{file}: {}", it.message)))
         .collect();
     if !words.is_empty() {
-        return Err(Failure::Invalid(format!("invalid settings\n{}", words.join("\n"))));
+        return Err(CommandFailure::Invalid(format!("invalid settings\n{}", words.join("\n"))));
     }
-    let mut tokens = settings.tokens(place.settings.environment()).map_err(Failure::Invalid)?;
+    let mut tokens = settings.tokens(place.settings.environment()).map_err(CommandFailure::Invalid)?;
     let given = token(args)?;
     let is_chosen = given.is_some() || token_of_environment().is_some() || !tokens.is_empty();
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let listen = args.listen.or(settings.listen).unwrap_or(own);
     if !is_chosen && !listen.ip().is_loopback() {
         let help = "pass --token-file or set RAWKO_TOKEN";
-        return Err(Failure::Usage(format!("refusing to listen on {listen} without a token; {help}")));
+        return Err(CommandFailure::Usage(format!("refusing to listen on {listen} without a token; {help}")));
     }
     let operator = place.operator()?;
     if tokens.has(operator.name()) {
         let why = "the operator has this name";
         let help = "rename the token in the settings";
-        return Err(Failure::Invalid(format!("duplicate token `{}`: {why}; {help}", operator.name())));
+        return Err(CommandFailure::Invalid(format!("duplicate token `{}`: {why}; {help}", operator.name())));
     }
     tokens = tokens.with(operator.name(), Role::Admin, given.as_deref().unwrap_or(operator.token()));
     let triggers = triggers(place, listen)?;
-    Ok(Plan { listen, settings, tokens, triggers, operator: operator.name().to_owned() })
+    Ok(ServerPlan { listen, settings, tokens, triggers, operator: operator.name().to_owned() })
 }
 
 /// Returns the triggers of the settings. Problems of the section stop every command that acts.
-fn triggers(place: &ProjectContext, listen: SocketAddr) -> Result<ServedTriggers, Failure> {
+fn triggers(place: &ProjectContext, listen: SocketAddr) -> Result<ServedTriggers, CommandFailure> {
     let all = Triggers::read(&place.settings).all;
-    let triggers = ServedTriggers::new(all, place.settings.environment()).map_err(Failure::Invalid)?;
+    let triggers = ServedTriggers::new(all, place.settings.environment()).map_err(CommandFailure::Invalid)?;
     match triggers.unsigned().filter(|_| !listen.ip().is_loopback()) {
         None => Ok(triggers),
-        Some(name) => Err(Failure::Invalid(format!(
+        Some(name) => Err(CommandFailure::Invalid(format!(
             "refusing to listen on {listen}: webhook `{name}` has no signature; give it one, or listen on 127.0.0.1"
         ))),
     }
 }
 
-fn sink(format: LogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>) {
+fn sink(format: ChannelLogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>) {
     let (lines, log) = mpsc::unbounded_channel();
     let sink: Option<LogSink> = match format {
-        LogFormat::None => None,
-        LogFormat::Text => Some(Arc::new(move |entry: &Entry| drop(lines.send(words(entry))))),
-        LogFormat::Json => Some(Arc::new(move |entry: &Entry| {
+        ChannelLogFormat::None => None,
+        ChannelLogFormat::Text => Some(Arc::new(move |entry: &LogEntry| drop(lines.send(words(entry))))),
+        ChannelLogFormat::Json => Some(Arc::new(move |entry: &LogEntry| {
             drop(lines.send(serde_json::to_string(entry).unwrap_or_default()));
         })),
     };
     (sink, log)
 }
 
-fn words(entry: &Entry) -> String {
+fn words(entry: &LogEntry) -> String {
     match entry {
-        Entry::Transition(line) => {
+        LogEntry::Transition(line) => {
             format!(
                 "{}  {}  {} → {}  {}",
                 line.channel,
@@ -309,7 +322,7 @@ fn words(entry: &Entry) -> String {
                 line.trigger.as_str()
             )
         }
-        Entry::Warning(warning) => format!("{}  {}  {}", warning.channel, warning.agent, warning.message),
+        LogEntry::Warning(warning) => format!("{}  {}  {}", warning.channel, warning.agent, warning.message),
     }
 }
 
@@ -320,12 +333,12 @@ fn warn_of_files(args: &Args, place: &ProjectContext, settings: &ServerSettings,
     let flag = args.token_file.as_deref().filter(is_inside);
     for path in settings.token_files_below(&root).into_iter().chain(flag) {
         let text = format!("token file `{}` is in the project, where agents can read it", files::shown(path));
-        console.note(Style::Notice, "warning", &text);
+        console.note(TextStyle::Notice, "warning", &text);
     }
 }
 
 /// Reads the file of `--token-file`.
-fn token(args: &Args) -> Result<Option<String>, Failure> {
+fn token(args: &Args) -> Result<Option<String>, CommandFailure> {
     let text = args.token_file.as_ref().map(|path| files::read_text(path)).transpose()?;
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }

@@ -3,16 +3,16 @@
 use rawko_agents::work::project_worktrees;
 use rawko_core::{Status, Value};
 use rawko_programs::worktrees::{Overlap, Worktree};
-use rawko_store::{Driven, EffectKind, InstanceStatus};
+use rawko_store::{DrivenInstances, EffectKind, InstanceStatus};
 
 use super::ps;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{answer_option, is_own, request_lines, tell_result, which};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::journal::{agent, words};
 use crate::known;
-use crate::standing::{Running, Standing};
+use crate::standing::{InstanceStanding, RunningWork};
 use crate::task_request::is_workflow;
 use crate::times;
 use rawko_view::document::Document;
@@ -60,13 +60,13 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
     let now_ms = times::now_ms();
-    let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
+    let standing = InstanceStanding::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
     let driven = place.driven();
     if args.json {
         let mut document = Document::of(&reader, &standing)?;
@@ -75,21 +75,21 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         let document = serde_json::to_value(document).unwrap_or_default();
         console.line(&format!("{document:#}"))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     let is_agent = standing.row.new.agent().is_some();
     let is_brief = (is_own(standing.chart.id()) || is_agent) && !args.verbose && args.at.is_none();
     if is_brief && !is_agent && standing.snapshot.status() == Status::Done {
         let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
-        let id = console.paint(Style::Bold, standing.id());
+        let id = console.paint(TextStyle::Bold, standing.id());
         console.line(format!("{id}  {title}").trim_end())?;
         tell_result(&reader, &standing, console)?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     let faults = faults::recent(&reader, &standing.row, args.at)?;
     let overlaps = if args.at.is_none() { overlaps(&place, standing.id()) } else { Vec::new() };
-    Page { standing: &standing, driven, faults, overlaps, now_ms, is_brief, console }.print()?;
-    Ok(Verdict::Done)
+    JournalPage { standing: &standing, driven, faults, overlaps, now_ms, is_brief, console }.print()?;
+    Ok(CommandVerdict::Done)
 }
 
 /// Returns a line for each file that agents below an instance changed in several worktrees. They are on this machine.
@@ -102,10 +102,10 @@ fn overlaps(place: &ProjectContext, id: &str) -> Vec<String> {
     found.unwrap_or_default().iter().map(words).collect()
 }
 
-struct Page<'a> {
-    standing: &'a Standing,
+struct JournalPage<'a> {
+    standing: &'a InstanceStanding,
     /// The instances that a process moves.
-    driven: Driven,
+    driven: DrivenInstances,
     faults: Vec<FaultLine>,
     overlaps: Vec<String>,
     now_ms: i64,
@@ -114,8 +114,8 @@ struct Page<'a> {
     console: &'a mut Console,
 }
 
-impl Page<'_> {
-    fn print(&mut self) -> Result<(), Failure> {
+impl JournalPage<'_> {
+    fn print(&mut self) -> Result<(), CommandFailure> {
         self.head()?;
         match self.is_brief {
             true => self.agent()?,
@@ -139,22 +139,22 @@ impl Page<'_> {
         if self.is_past() { self.standing.at_ms } else { self.now_ms }
     }
 
-    fn line(&mut self, title: &str, text: &str) -> Result<(), Failure> {
-        let title = self.console.paint(Style::Dim, &format!("{title:<10}"));
+    fn line(&mut self, title: &str, text: &str) -> Result<(), CommandFailure> {
+        let title = self.console.paint(TextStyle::Dim, &format!("{title:<10}"));
         self.console.line(&format!("{title} {text}"))
     }
 
-    fn section(&mut self, title: &str, lines: &[String]) -> Result<(), Failure> {
+    fn section(&mut self, title: &str, lines: &[String]) -> Result<(), CommandFailure> {
         for (row, text) in lines.iter().enumerate() {
             self.line(if row == 0 { title } else { "" }, text)?;
         }
         Ok(())
     }
 
-    fn head(&mut self) -> Result<(), Failure> {
+    fn head(&mut self) -> Result<(), CommandFailure> {
         let (standing, now_ms) = (self.standing, self.now_ms);
         let (row, new) = (&standing.row, &standing.row.new);
-        let id = self.console.paint(Style::Bold, &new.id);
+        let id = self.console.paint(TextStyle::Bold, &new.id);
         self.console.line(&format!("{id}  {} {}", new.chart_id, new.version))?;
         let read = Row::of(row);
         let read = if self.driven.includes(new) { read } else { read.undriven() };
@@ -172,7 +172,7 @@ impl Page<'_> {
             self.line("", &format!("{why} `{hint}`"))?;
         }
         let states = format!("[{}]", standing.configuration().join(", "));
-        let states = self.console.paint(Style::Accent, &states);
+        let states = self.console.paint(TextStyle::Accent, &states);
         self.line("states", &states)?;
         let step = standing.snapshot.step_number();
         let of = if self.is_past() { format!(" of {}", row.step) } else { String::new() };
@@ -193,7 +193,7 @@ impl Page<'_> {
     }
 
     /// Prints the work of an agent in its own words.
-    fn agent(&mut self) -> Result<(), Failure> {
+    fn agent(&mut self) -> Result<(), CommandFailure> {
         if self.standing.row.new.agent().is_none() {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl Page<'_> {
         if output.is_null() { Ok(()) } else { self.line("result", &agent::ending(output)) }
     }
 
-    fn troubles(&mut self) -> Result<(), Failure> {
+    fn troubles(&mut self) -> Result<(), CommandFailure> {
         let standing = self.standing;
         for failure in standing.snapshot.failures() {
             let name = standing.chart.failure_name(failure);
@@ -227,7 +227,7 @@ impl Page<'_> {
     }
 
     /// Prints the latest faults, and their number among the last steps.
-    fn faults(&mut self) -> Result<(), Failure> {
+    fn faults(&mut self) -> Result<(), CommandFailure> {
         let Some(last) = self.faults.last() else { return Ok(()) };
         let (count, steps) = (self.faults.len(), faults::STEPS_SEARCHED);
         let noun = if count == 1 { "fault" } else { "faults" };
@@ -242,7 +242,7 @@ impl Page<'_> {
         latest.iter().try_for_each(|line| self.line("", line))
     }
 
-    fn context(&mut self) -> Result<(), Failure> {
+    fn context(&mut self) -> Result<(), CommandFailure> {
         let context = self.standing.snapshot.context_map(&self.standing.chart);
         let lines: Vec<_> = context
             .as_map()
@@ -253,7 +253,7 @@ impl Page<'_> {
         self.section("context", &lines)
     }
 
-    fn asks(&mut self) -> Result<(), Failure> {
+    fn asks(&mut self) -> Result<(), CommandFailure> {
         let standing = self.standing;
         let mut lines = Vec::new();
         for ask in &standing.asks {
@@ -277,7 +277,7 @@ impl Page<'_> {
         self.section("requests", &lines)
     }
 
-    fn items(&mut self) -> Result<(), Failure> {
+    fn items(&mut self) -> Result<(), CommandFailure> {
         let mut lines = Vec::new();
         for each in rawko_view::items::of(self.standing) {
             let counts = [
@@ -299,14 +299,14 @@ impl Page<'_> {
         self.section("items", &lines)
     }
 
-    fn running(&mut self) -> Result<(), Failure> {
+    fn running(&mut self) -> Result<(), CommandFailure> {
         let now_ms = self.now_ms;
         let running = self.standing.running.iter();
         let lines: Vec<_> = running.map(|running| running_words(running, now_ms)).collect();
         self.section("running", &lines)
     }
 
-    fn timers(&mut self) -> Result<(), Failure> {
+    fn timers(&mut self) -> Result<(), CommandFailure> {
         let since_ms = self.reckoned_ms();
         let timers = self.standing.timers.iter();
         let lines: Vec<_> = timers
@@ -315,7 +315,7 @@ impl Page<'_> {
         self.section("timers", &lines)
     }
 
-    fn events(&mut self) -> Result<(), Failure> {
+    fn events(&mut self) -> Result<(), CommandFailure> {
         let mut lines = Vec::new();
         for offer in &self.standing.offers {
             lines.extend(offer.transitions.iter().map(|words| format!("{} {words}", offer.event)));
@@ -323,7 +323,7 @@ impl Page<'_> {
         self.section("accepts", &lines)
     }
 
-    fn children(&mut self) -> Result<(), Failure> {
+    fn children(&mut self) -> Result<(), CommandFailure> {
         let now_ms = self.now_ms;
         let children = self.standing.children.iter();
         let lines: Vec<_> = children
@@ -337,7 +337,7 @@ impl Page<'_> {
 }
 
 /// Formats a running call: `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
-fn running_words(running: &Running, now_ms: i64) -> String {
+fn running_words(running: &RunningWork, now_ms: i64) -> String {
     let mut words = format!("{} {}", running.invoke, running.name);
     if let Some(attempt) = running.attempt.filter(|attempt| *attempt > 1) {
         words += &format!(", attempt {attempt}");

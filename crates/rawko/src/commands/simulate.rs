@@ -4,17 +4,17 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_core::{AgentEntry, Chart, Value, World};
 use rawko_sim::{Simulation, Stubs, agents_from_json};
 use serde_json::{Map, Value as Json};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::inputs;
 use crate::loading;
-use crate::project::Project;
+use crate::project::LoadedProject;
 use crate::simulation::prompt;
 use crate::simulation::show::Show;
 use crate::simulation::stimuli::Stimuli;
@@ -80,9 +80,9 @@ pub(crate) struct Args {
     pub(crate) env: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     only_one_reads_stdin(args)?;
-    let project = Project::around(&args.chart)?;
+    let project = LoadedProject::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
     let mut simulation = simulation(args, charts, project.as_ref())?;
     // A pipe can be read only once, and its writer may wait for a report.
@@ -96,12 +96,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     play(args, &mut simulation, &mut show, console)
 }
 
-fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
+fn only_one_reads_stdin(args: &Args) -> Result<(), CommandFailure> {
     let named = [&args.services, &args.events, &args.agents].into_iter().flatten();
     let readers =
         std::iter::once(&args.chart).chain(&args.with).chain(named).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
-        return Err(Failure::Usage("only one file can be `-` (standard input)".to_owned()));
+        return Err(CommandFailure::Usage("only one file can be `-` (standard input)".to_owned()));
     }
     Ok(())
 }
@@ -112,15 +112,15 @@ fn play(
     simulation: &mut Simulation,
     show: &mut Show,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let mut stimuli = Stimuli::open(args.events.as_deref().unwrap_or(Path::new("-")))?;
-    let mut verdict = Verdict::Done;
+    let mut verdict = CommandVerdict::Done;
     let mut line = simulation.start();
     loop {
         show.report(&line, console)?;
         if let Some(error) = &line.error {
-            verdict = Verdict::Failed;
-            console.note(Style::Bad, "error", &format!("step {}: {error}", line.step));
+            verdict = CommandVerdict::Failed;
+            console.note(TextStyle::Bad, "error", &format!("step {}: {error}", line.step));
         }
         match stimuli.next()? {
             Some(stimulus) => line = simulation.apply(&stimulus),
@@ -130,7 +130,11 @@ fn play(
 }
 
 /// Returns the simulated chart, those of `--with`, and those registered in its project under other ids.
-fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Result<Vec<Arc<Chart>>, Failure> {
+fn charts(
+    args: &Args,
+    project: Option<&LoadedProject>,
+    console: &mut Console,
+) -> Result<Vec<Arc<Chart>>, CommandFailure> {
     let mut charts = Vec::new();
     for path in std::iter::once(&args.chart).chain(&args.with) {
         let loaded = loading::runnable(path)?;
@@ -144,14 +148,14 @@ fn charts(args: &Args, project: Option<&Project>, console: &mut Console) -> Resu
 fn simulation(
     args: &Args,
     charts: Vec<Arc<Chart>>,
-    project: Option<&Project>,
-) -> Result<Simulation, Failure> {
+    project: Option<&LoadedProject>,
+) -> Result<Simulation, CommandFailure> {
     let services = match &args.services {
         Some(path) => match json_of(path)? {
             Json::Object(services) => services,
             Json::Null => Map::new(),
             _ => {
-                return Err(Failure::Usage(format!(
+                return Err(CommandFailure::Usage(format!(
                     "invalid stubs in `{}`: expected a map from service to result",
                     files::shown(path)
                 )));
@@ -160,11 +164,12 @@ fn simulation(
         None => Map::new(),
     };
     let env = object(inputs::env_from(&args.env)?);
-    let stubs = Stubs::from_value(&object(services)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let stubs =
+        Stubs::from_value(&object(services)).map_err(|error| CommandFailure::Usage(error.to_string()))?;
     let world = World { env, agents: agents(args, project)? };
     let input = object(inputs::object_from("--input", &args.input)?);
     let mut charts = charts.into_iter();
-    let chart = charts.next().ok_or_else(|| Failure::Usage("no chart to simulate".to_owned()))?;
+    let chart = charts.next().ok_or_else(|| CommandFailure::Usage("no chart to simulate".to_owned()))?;
     Ok(Simulation::new(chart, charts.collect(), stubs, world, input))
 }
 
@@ -174,20 +179,21 @@ fn object(map: Map<String, Json>) -> Value {
 }
 
 /// Returns the agents of the file, else those of the project.
-fn agents(args: &Args, project: Option<&Project>) -> Result<Vec<AgentEntry>, Failure> {
+fn agents(args: &Args, project: Option<&LoadedProject>) -> Result<Vec<AgentEntry>, CommandFailure> {
     match &args.agents {
         Some(path) => {
             let json = json_of(path)?;
             let list = json.get("agents").unwrap_or(&json);
             agents_from_json(list)
-                .map_err(|problem| Failure::Usage(format!("`{}`: {problem}", files::shown(path))))
+                .map_err(|problem| CommandFailure::Usage(format!("`{}`: {problem}", files::shown(path))))
         }
         None => Ok(project.map(|project| project.agents.clone()).unwrap_or_default()),
     }
 }
 
-fn json_of(path: &Path) -> Result<Json, Failure> {
+fn json_of(path: &Path) -> Result<Json, CommandFailure> {
     let source = files::read_source(path)?;
-    let document = Document::read(&source.text).map_err(|findings| loading::unusable(&source, &findings))?;
+    let document =
+        SpannedValue::read(&source.text).map_err(|findings| loading::unusable(&source, &findings))?;
     Ok(document.to_json())
 }

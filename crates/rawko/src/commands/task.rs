@@ -7,21 +7,21 @@ use std::sync::Arc;
 use rawko_agents::work::{AgentServices, is_broken};
 use rawko_core::Value;
 use rawko_host::{Edition, made_up_id};
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_store::Lock;
 use rawko_tools::{IMAGE_BYTES_MAX, image_part};
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
-use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
-use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::following::{FollowArgs, Narrator, OutputFormat, RunFollower, Signals, TaskEnding};
+use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
 use crate::known;
 use crate::loading;
 use crate::queue::{self, QueuedTask};
 use crate::raising::{read_dollars, read_ms};
-use crate::session::{self, Session};
-use crate::standing::Standing;
+use crate::session::{self, TerminalSession};
+use crate::standing::InstanceStanding;
 use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
 use crate::times;
 
@@ -137,7 +137,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.insist_on_settings(console)?;
     place.insist_on_charts()?;
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         };
         let mut signals = Signals::new()?;
         let charts = [chart];
-        let mut access = Access::open(&place, &charts, console).await?;
+        let mut access = HostAccess::open(&place, &charts, console).await?;
         let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let money = args.max_budget_usd.map(|most| ("cost_usd", Value::float(most)));
         let is_session = !args.queue && session::is_wanted(manner, args.no_input);
@@ -185,7 +185,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             access.close(console).await;
             return outcome;
         }
-        let request = Request::Start {
+        let request = SocketRequest::Start {
             charts: texts(&charts),
             input,
             id: args.id.clone(),
@@ -199,7 +199,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             }
         };
         if manner.format == OutputFormat::Text {
-            let id = console.paint(Style::Bold, &started.instance);
+            let id = console.paint(TextStyle::Bold, &started.instance);
             let task = continued
                 .as_ref()
                 .map_or(args.task.trim(), |(task, _)| task.lines().next().unwrap_or_default());
@@ -207,13 +207,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if is_session {
             let about = (&*started.instance, charts[0].chart.id(), Value::Null);
-            let session = Session::new(about, seq, &access, &place);
+            let session = TerminalSession::new(about, seq, &access, &place);
             let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
             return TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
                 .tell(manner.format, console);
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
+        let follow = RunFollower::after(seq, &access, &started.instance, &place, manner).owned();
         let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
@@ -227,13 +227,13 @@ async fn enqueued(
     charts: &[Edition],
     input: Value,
     budget: Value,
-    access: &mut Access,
+    access: &mut HostAccess,
     place: &ProjectContext,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let queue = place.named(queue::CHART)?;
     let at_once = queue::at_once(&place.settings, None)?;
-    let start = Request::Start {
+    let start = SocketRequest::Start {
         charts: texts(&[queue]),
         input: Value::map([("at_once", Value::Int(at_once.into()))]),
         id: Some(queue::QUEUE.to_owned()),
@@ -248,7 +248,7 @@ async fn enqueued(
     }
     let id = args.id.clone().unwrap_or_else(|| made_up_id(charts[0].chart.id()));
     if access.reader().store().find(&id)?.is_some() || queue::find(&access.reader(), &id)?.is_some() {
-        return Err(Failure::Usage(format!("instance `{id}` already exists; choose another --id")));
+        return Err(CommandFailure::Usage(format!("instance `{id}` already exists; choose another --id")));
     }
     let task = QueuedTask {
         id,
@@ -262,10 +262,14 @@ async fn enqueued(
     asked(access, task.add()).await?;
     match args.follow.manner().format {
         OutputFormat::Text => {
-            let id = console.paint(Style::Bold, &task.id);
+            let id = console.paint(TextStyle::Bold, &task.id);
             console.line(&format!("{id}  queued  {}", task.task))?;
             if Lock::holder(&place.store).is_none_or(|holder| holder.drives.is_some()) {
-                console.note(Style::Dim, "next", "run queued tasks with `rawko queue run` or `rawko serve`");
+                console.note(
+                    TextStyle::Dim,
+                    "next",
+                    "run queued tasks with `rawko queue run` or `rawko serve`",
+                );
             }
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -273,17 +277,19 @@ async fn enqueued(
             console.line(&document.to_string())?;
         }
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Returns the task that follows up on a finished one, and the parts of its context that are kept.
-fn follow_up(continued: &ContinuedTask, place: &ProjectContext) -> Result<(String, Value), Failure> {
+fn follow_up(continued: &ContinuedTask, place: &ProjectContext) -> Result<(String, Value), CommandFailure> {
     let id = &continued.row.new.id;
     let text = continued.text.as_deref().ok_or_else(|| {
-        Failure::Usage(format!("{id} has ended; say what to do next: rawko task --continue {id} \"…\""))
+        CommandFailure::Usage(format!(
+            "{id} has ended; say what to do next: rawko task --continue {id} \"…\""
+        ))
     })?;
     let reader = known::reader(place)?;
-    let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+    let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
     Ok((continued.task(&standing, text), continued.kept(&standing)))
 }
 
@@ -296,7 +302,7 @@ pub(crate) fn merged(kept: &Value, input: &Value) -> Value {
     Value::Map(all.into())
 }
 
-fn chart(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<Edition, Failure> {
+fn chart(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<Edition, CommandFailure> {
     let own = if args.dry_run { DRY_RUN } else { ORCHESTRATOR };
     match args.chart.as_deref() {
         None => place.named(own),
@@ -310,19 +316,22 @@ fn chart(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<E
 }
 
 /// Reads agents and settings and fails on problems, which would otherwise surface later and cost money.
-fn agent_services(place: &ProjectContext, console: &mut Console) -> Result<Arc<AgentServices>, Failure> {
+fn agent_services(
+    place: &ProjectContext,
+    console: &mut Console,
+) -> Result<Arc<AgentServices>, CommandFailure> {
     let (agent_services, problems) = place.agent_services();
     for (source, findings) in problems {
         console.report_aside(findings, source);
     }
     if is_broken(problems) {
         let message = "the agents or settings of this project are invalid; fix the problems above";
-        return Err(Failure::Invalid(message.to_owned()));
+        return Err(CommandFailure::Invalid(message.to_owned()));
     }
     Ok(agent_services)
 }
 
-fn task_request(args: &Args) -> Result<TaskRequest, Failure> {
+fn task_request(args: &Args) -> Result<TaskRequest, CommandFailure> {
     Ok(TaskRequest {
         task: args.task.clone(),
         dry_run: args.dry_run,
@@ -336,9 +345,9 @@ fn task_request(args: &Args) -> Result<TaskRequest, Failure> {
     })
 }
 
-fn image(path: &Path) -> Result<Part, Failure> {
+fn image(path: &Path) -> Result<MessagePart, CommandFailure> {
     let shown = path.display();
-    let wrong = |why: String| Failure::Usage(format!("cannot attach `{shown}`: {why}"));
+    let wrong = |why: String| CommandFailure::Usage(format!("cannot attach `{shown}`: {why}"));
     // Only regular files are opened: reading a pipe would block.
     let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
     if !about.is_file() {

@@ -7,7 +7,7 @@ use rawko_core::Value;
 use rawko_testing::Suite;
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::scenario::{project_content, report};
 use crate::verification;
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     with: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let path = if args.generate { generate(args, console)? } else { args.path.clone() };
     let report = suite(args, &path)?.run();
     if let Some(file) = &args.junit {
@@ -83,11 +83,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         report::print_text(&report, console)?
     }
     Ok(if report.unusable() > 0 {
-        Verdict::Invalid
+        CommandVerdict::Invalid
     } else if report.failed() > 0 {
-        Verdict::Failed
+        CommandVerdict::Failed
     } else {
-        Verdict::Done
+        CommandVerdict::Done
     })
 }
 
@@ -95,16 +95,19 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 const STATES_MAX: usize = 20_000;
 
 /// Writes scenarios for every reachable step of a chart, failures and timeouts included, and returns their file.
-fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, Failure> {
+fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, CommandFailure> {
     let chart = &args.path;
     if !chart.is_file() || rawko_testing::find::is_scenario(&chart.display().to_string()) {
-        return Err(Failure::Usage(format!("--generate needs a chart, not {}", files::shown(chart))));
+        return Err(CommandFailure::Usage(format!("--generate needs a chart, not {}", files::shown(chart))));
     }
     let (models, world) = verification::models(chart, &args.with)?;
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let stop = |_| std::time::Instant::now() >= end;
-    let limits =
-        rawko_verify::Limits { states_max: STATES_MAX, stop: &stop, storage: rawko_verify::Storage::Exact };
+    let limits = rawko_verify::ExplorationLimits {
+        states_max: STATES_MAX,
+        stop: &stop,
+        storage: rawko_verify::Storage::Exact,
+    };
     let cover = rawko_verify::cover(&models, &world, &limits).unwrap_or_default();
     let mut scenarios = Vec::new();
     for (number, run) in cover.runs.iter().enumerate() {
@@ -130,12 +133,12 @@ fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn suite(args: &Args, path: &Path) -> Result<Suite, Failure> {
+fn suite(args: &Args, path: &Path) -> Result<Suite, CommandFailure> {
     let mut suite = Suite::load(path).map_err(|error| {
         if error.is_content() {
-            Failure::Invalid(error.to_string())
+            CommandFailure::Invalid(error.to_string())
         } else {
-            Failure::Usage(error.to_string())
+            CommandFailure::Usage(error.to_string())
         }
     })?;
     let mut contents = BTreeMap::new();

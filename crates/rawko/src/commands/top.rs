@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_host::Reader;
-use rawko_store::{Filter, InstanceRow, InstanceStatus, Wait};
+use rawko_host::SnapshotReader;
+use rawko_store::{Filter, InstanceRow, InstanceStatus, WaitReason};
 use tokio::sync::mpsc;
 
 use super::{attach, ps};
-use crate::console::{Console, Style, terminal_size};
+use crate::console::{Console, TextStyle, terminal_size};
 use crate::delivering::asked;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, ProjectContext, Refusal, Request, StoreArgs};
+use crate::hosting::{self, HostAccess, ProjectContext, RequestRefusal, SocketRequest, StoreArgs};
 use crate::known;
 use crate::live_area::Frame;
-use crate::session::keys::{Key, KeyPress};
+use crate::session::keys::{KeyPress, TerminalKey};
 use crate::session::{self, terminal};
-use crate::standing::{Ask, Standing};
+use crate::standing::{InstanceStanding, PendingAsk};
 use crate::times;
 use rawko_view::rows::Row;
 
@@ -48,27 +48,27 @@ const KEYS_COLUMNS: usize = 68;
 /// The list and the selected row.
 struct Top<'a> {
     place: &'a ProjectContext,
-    reader: Reader,
+    reader: SnapshotReader,
     rows: Vec<InstanceRow>,
     selected: usize,
     /// The first pending request of the selected instance, as shown.
-    request: Option<Ask>,
+    request: Option<PendingAsk>,
     /// The answer that Enter confirms. It belongs to this request, also if the list moves.
-    decision: Option<(Ask, bool)>,
+    decision: Option<(PendingAsk, bool)>,
     notice: Option<String>,
 }
 
 /// The reason that the list is left.
-enum Left {
-    Quit(Verdict),
+enum TopEnd {
+    Quit(CommandVerdict),
     Open(Box<InstanceRow>),
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let manner = Manner::brief(OutputFormat::Text, false);
     if !session::is_wanted(manner, false) {
-        return Err(Failure::Usage("`rawko top` needs a terminal; use `rawko ps`".to_owned()));
+        return Err(CommandFailure::Usage("`rawko top` needs a terminal; use `rawko ps`".to_owned()));
     }
     let reader = known::reader(&place)?;
     loop {
@@ -82,18 +82,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             notice: None,
         };
         match hosting::block_on(top.watch(console))? {
-            Left::Quit(verdict) => return Ok(verdict),
-            Left::Open(row) => drop(attach::open(&place, &row, manner, console)?),
+            TopEnd::Quit(verdict) => return Ok(verdict),
+            TopEnd::Open(row) => drop(attach::open(&place, &row, manner, console)?),
         }
     }
 }
 
-fn cannot(error: std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot set up the terminal: {error}"))
+fn cannot(error: std::io::Error) -> CommandFailure {
+    CommandFailure::Failed(format!("cannot set up the terminal: {error}"))
 }
 
 impl Top<'_> {
-    async fn watch(&mut self, console: &mut Console) -> Result<Left, Failure> {
+    async fn watch(&mut self, console: &mut Console) -> Result<TopEnd, CommandFailure> {
         let mut signals = Signals::new()?;
         session::restore_on_panic();
         terminal::enter().map_err(cannot)?;
@@ -113,7 +113,7 @@ impl Top<'_> {
         keys: &mut mpsc::UnboundedReceiver<KeyPress>,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<Left, Failure> {
+    ) -> Result<TopEnd, CommandFailure> {
         loop {
             let (columns, rows) = terminal_size();
             let filter = Filter {
@@ -130,32 +130,32 @@ impl Top<'_> {
             let frame = self.frame(columns, console)?;
             console.draw((columns, rows), &frame)?;
             tokio::select! {
-                verdict = signals.next() => return Ok(Left::Quit(verdict)),
+                verdict = signals.next() => return Ok(TopEnd::Quit(verdict)),
                 press = keys.recv() => match press.map(|press| press.key) {
-                    Some(Key::Enter) if let Some((ask, approved)) = self.decision.take() => {
+                    Some(TerminalKey::Enter) if let Some((ask, approved)) = self.decision.take() => {
                         let outcome = self.answer(&ask, approved, console).await;
-                        self.notice = outcome.err().map(|failure| Refusal::from(failure).message);
+                        self.notice = outcome.err().map(|failure| RequestRefusal::from(failure).message);
                     }
                     Some(_) if self.decision.take().is_some() => self.notice = None,
-                    None | Some(Key::Char('q') | Key::Ctrl('c') | Key::Escape) => {
-                        return Ok(Left::Quit(Verdict::Done));
+                    None | Some(TerminalKey::Char('q') | TerminalKey::Ctrl('c') | TerminalKey::Escape) => {
+                        return Ok(TopEnd::Quit(CommandVerdict::Done));
                     }
-                    Some(Key::Ctrl('z')) => {
+                    Some(TerminalKey::Ctrl('z')) => {
                         console.end_live();
                         terminal::leave();
                         terminal::suspend().await.map_err(cannot)?;
                         terminal::enter().map_err(cannot)?;
                         console.begin_live(terminal_size())?;
                     }
-                    Some(Key::Enter) if let Some(id) = self.undriven() => {
+                    Some(TerminalKey::Enter) if let Some(id) = self.undriven() => {
                         self.notice = Some(format!("no process runs {id}; continue it with `rawko resume {id}`"));
                     }
-                    Some(Key::Enter) if let Some(row) = self.rows.get(self.selected) => {
-                        return Ok(Left::Open(Box::new(row.clone())));
+                    Some(TerminalKey::Enter) if let Some(row) = self.rows.get(self.selected) => {
+                        return Ok(TopEnd::Open(Box::new(row.clone())));
                     }
                     Some(key) => {
                         let outcome = self.press(&key, console).await;
-                        self.notice = outcome.err().map(|failure| Refusal::from(failure).message);
+                        self.notice = outcome.err().map(|failure| RequestRefusal::from(failure).message);
                     }
                 },
                 () = tokio::time::sleep(REFRESH) => {}
@@ -166,11 +166,11 @@ impl Top<'_> {
     /// Returns the selected instance if no process runs it and it is neither over nor paused.
     fn undriven(&self) -> Option<String> {
         let row = self.rows.get(self.selected)?;
-        let is_left = !row.head.status.is_over() && row.head.wait != Wait::Paused;
+        let is_left = !row.head.status.is_over() && row.head.wait != WaitReason::Paused;
         (is_left && !self.place.driven().includes(&row.new)).then(|| row.new.id.to_string())
     }
 
-    fn frame(&mut self, columns: usize, console: &Console) -> Result<Frame, Failure> {
+    fn frame(&mut self, columns: usize, console: &Console) -> Result<Frame, CommandFailure> {
         let driven = self.place.driven();
         let mut rows = Vec::new();
         let mut request = None;
@@ -178,7 +178,8 @@ impl Top<'_> {
             let read = Row::read(&self.reader, row);
             let mut read = if driven.includes(&row.new) { read } else { read.undriven() };
             if !row.head.status.is_over() {
-                let standing = Standing::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
+                let standing =
+                    InstanceStanding::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
                 // Its agents wait for a person, so it does, too.
                 if let Some(ask) = standing.asks.first() {
                     if read.status != InstanceStatus::Paused {
@@ -194,65 +195,72 @@ impl Top<'_> {
         let mut lines = Vec::new();
         for (place, line) in table.lines(console).iter().enumerate() {
             let mark = if place == self.selected + 1 && !rows.is_empty() { "›" } else { " " };
-            lines.push(format!("{} {line}", console.paint(Style::Bold, mark)));
+            lines.push(format!("{} {line}", console.paint(TextStyle::Bold, mark)));
         }
         if rows.is_empty() {
             lines.push("  no instances yet".to_owned());
         }
         if let Some(ask) = &request {
             let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
-            lines.push(format!("{} {title}", console.paint(Style::Notice, "?")));
+            lines.push(format!("{} {title}", console.paint(TextStyle::Notice, "?")));
         }
         self.request = request;
         if let Some((ask, approved)) = &self.decision {
             let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
             let words = if *approved { "approve" } else { "deny" };
-            lines.push(console.paint(Style::Bold, &format!("{words}: {title} ({})", ask.instance)));
+            lines.push(console.paint(TextStyle::Bold, &format!("{words}: {title} ({})", ask.instance)));
         }
-        lines.extend(self.notice.as_ref().map(|notice| console.paint(Style::Notice, notice)));
+        lines.extend(self.notice.as_ref().map(|notice| console.paint(TextStyle::Notice, notice)));
         let keys = match columns >= KEYS_COLUMNS {
             _ if self.decision.is_some() => "Enter: confirm · any other key: no",
             true => "Enter: open · p: pause · r: resume · y: approve · n: deny · q: quit",
             false => "Enter · p · r · y · n · q",
         };
-        lines.push(console.paint(Style::Dim, keys));
+        lines.push(console.paint(TextStyle::Dim, keys));
         Ok(Frame { lines, cursor: None })
     }
 
-    async fn press(&mut self, key: &Key, console: &mut Console) -> Result<(), Failure> {
+    async fn press(&mut self, key: &TerminalKey, console: &mut Console) -> Result<(), CommandFailure> {
         let Some(row) = self.rows.get(self.selected) else { return Ok(()) };
         let id = row.new.id.to_string();
         match key {
-            Key::Up => self.selected = self.selected.saturating_sub(1),
-            Key::Down => self.selected += 1,
-            Key::Home => self.selected = 0,
-            Key::End => self.selected = usize::MAX,
-            Key::Char('p') => self.ask(Request::Pause { id }, console).await?,
-            Key::Char('r') => self.ask(Request::Resume { id }, console).await?,
-            Key::Char('y') => self.decision = Some((self.asked(&id, true)?, true)),
-            Key::Char('n') => self.decision = Some((self.asked(&id, false)?, false)),
+            TerminalKey::Up => self.selected = self.selected.saturating_sub(1),
+            TerminalKey::Down => self.selected += 1,
+            TerminalKey::Home => self.selected = 0,
+            TerminalKey::End => self.selected = usize::MAX,
+            TerminalKey::Char('p') => self.ask(SocketRequest::Pause { id }, console).await?,
+            TerminalKey::Char('r') => self.ask(SocketRequest::Resume { id }, console).await?,
+            TerminalKey::Char('y') => self.decision = Some((self.asked(&id, true)?, true)),
+            TerminalKey::Char('n') => self.decision = Some((self.asked(&id, false)?, false)),
             _ => {}
         }
         Ok(())
     }
 
     /// Returns the shown request, if it can be answered with a key.
-    fn asked(&self, id: &str, approved: bool) -> Result<Ask, Failure> {
+    fn asked(&self, id: &str, approved: bool) -> Result<PendingAsk, CommandFailure> {
         let Some(ask) = &self.request else {
-            return Err(Failure::Failed(format!("{id} has no pending request")));
+            return Err(CommandFailure::Failed(format!("{id} has no pending request")));
         };
         let is_form = ["form", "schema", "fields"].iter().any(|key| !ask.input.get(key).is_null());
         if approved && ask.input.get("kind").as_str() == Some("question") {
-            return Err(Failure::Failed("this is a question; press Enter to answer it".to_owned()));
+            return Err(CommandFailure::Failed("this is a question; press Enter to answer it".to_owned()));
         }
         if approved && is_form {
-            return Err(Failure::Failed("this request has a form; press Enter to fill it in".to_owned()));
+            return Err(CommandFailure::Failed(
+                "this request has a form; press Enter to fill it in".to_owned(),
+            ));
         }
         Ok(ask.clone())
     }
 
-    async fn answer(&self, ask: &Ask, approved: bool, console: &mut Console) -> Result<(), Failure> {
-        let request = Request::Answer {
+    async fn answer(
+        &self,
+        ask: &PendingAsk,
+        approved: bool,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
+        let request = SocketRequest::Answer {
             id: ask.instance.to_string(),
             ask: Some(ask.invoke.clone()),
             asked_ms: Some(ask.since_ms),
@@ -264,8 +272,8 @@ impl Top<'_> {
         self.ask(request, console).await
     }
 
-    async fn ask(&self, request: Request, console: &mut Console) -> Result<(), Failure> {
-        let mut access = Access::open(self.place, &[], console).await?;
+    async fn ask(&self, request: SocketRequest, console: &mut Console) -> Result<(), CommandFailure> {
+        let mut access = HostAccess::open(self.place, &[], console).await?;
         let outcome = asked(&mut access, request).await;
         access.close(console).await;
         outcome.map(drop)

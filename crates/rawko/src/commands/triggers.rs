@@ -4,10 +4,10 @@ use rawko_triggers::Triggers;
 use rawko_view::triggers::{StoredTrigger, TriggerDocument, TriggerEntry};
 use serde_json::json;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, ConsoleTable};
 use crate::times;
 
 const EXAMPLES: &str = "\
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let (reader, now_ms) = (place.reader()?, times::now_ms());
@@ -53,28 +53,36 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     match (&args.name, &all[..]) {
         (Some(name), []) => {
             let help = "list all with `rawko triggers`";
-            Err(Failure::Usage(format!("trigger `{name}` is not in the settings; {help}")))
+            Err(CommandFailure::Usage(format!("trigger `{name}` is not in the settings; {help}")))
         }
         _ if args.json => {
             let document = json!({"v": 1, "triggers": all});
             console.line(&format!("{document:#}"))?;
-            Ok(Verdict::Done)
+            Ok(CommandVerdict::Done)
         }
         (None, []) => {
-            console.note(Style::Dim, "none", "no triggers; define them under `triggers:` in the settings");
-            Ok(Verdict::Done)
+            console.note(
+                TextStyle::Dim,
+                "none",
+                "no triggers; define them under `triggers:` in the settings",
+            );
+            Ok(CommandVerdict::Done)
         }
         (Some(_), [trigger, ..]) => one(trigger, now_ms, console),
         (None, _) => list(&all, now_ms, console),
     }
 }
 
-fn list(all: &[TriggerDocument], now_ms: i64, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut table = Table::new(&["NAME", "TRIGGER", "STATUS", "NEXT", "LAST", "RUNS", "MISSED"]);
+fn list(
+    all: &[TriggerDocument],
+    now_ms: i64,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
+    let mut table = ConsoleTable::new(&["NAME", "TRIGGER", "STATUS", "NEXT", "LAST", "RUNS", "MISSED"]);
     for trigger in all {
         let last = trigger.last.as_ref().map(|last| times::ago(last.at_ms, now_ms));
         table.add(vec![
-            Cell::painted(&*trigger.name, Style::Bold),
+            Cell::painted(&*trigger.name, TextStyle::Bold),
             Cell::new(trigger.definition.clone()),
             Cell::painted(&*trigger.status, status_style(&trigger.status)),
             Cell::new(trigger.next.clone().unwrap_or_else(|| "-".to_owned())),
@@ -84,19 +92,23 @@ fn list(all: &[TriggerDocument], now_ms: i64, console: &mut Console) -> Result<V
         ]);
     }
     table.print(console)?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn status_style(status: &str) -> Style {
+fn status_style(status: &str) -> TextStyle {
     match status {
-        "armed" => Style::Good,
-        "paused" => Style::Notice,
-        _ => Style::Dim,
+        "armed" => TextStyle::Good,
+        "paused" => TextStyle::Notice,
+        _ => TextStyle::Dim,
     }
 }
 
-fn one(trigger: &TriggerDocument, now_ms: i64, console: &mut Console) -> Result<Verdict, Failure> {
-    let name = console.paint(Style::Bold, &trigger.name);
+fn one(
+    trigger: &TriggerDocument,
+    now_ms: i64,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
+    let name = console.paint(TextStyle::Bold, &trigger.name);
     console.line(&format!("{name}  {}  {}", trigger.definition, trigger.status))?;
     if let Some(path) = &trigger.path {
         console.line(&format!("path    {path}"))?;
@@ -106,9 +118,9 @@ fn one(trigger: &TriggerDocument, now_ms: i64, console: &mut Console) -> Result<
     }
     console.line(&format!("runs    {}, missed {}", trigger.fired, trigger.missed))?;
     if trigger.recent.is_empty() {
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
-    let mut table = Table::new(&["WHEN", "ID", "EVENT", "OUTCOME", "INSTANCE", "DETAIL"]);
+    let mut table = ConsoleTable::new(&["WHEN", "ID", "EVENT", "OUTCOME", "INSTANCE", "DETAIL"]);
     for entry in trigger.recent.iter().rev() {
         table.add(vec![
             Cell::new(times::ago(entry.at_ms, now_ms)),
@@ -120,15 +132,15 @@ fn one(trigger: &TriggerDocument, now_ms: i64, console: &mut Console) -> Result<
         ]);
     }
     table.print(console)?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn outcome_style(outcome: &str) -> Style {
+fn outcome_style(outcome: &str) -> TextStyle {
     match outcome {
-        "failed" => Style::Bad,
-        "missed" => Style::Notice,
-        "ignored" => Style::Dim,
-        _ => Style::Plain,
+        "failed" => TextStyle::Bad,
+        "missed" => TextStyle::Notice,
+        "ignored" => TextStyle::Dim,
+        _ => TextStyle::Plain,
     }
 }
 

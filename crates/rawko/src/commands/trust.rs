@@ -6,13 +6,13 @@ use rawko_programs::checks::{Custodies, Doubts};
 use rawko_settings::{Environment, StateDir};
 use serde_json::{Value as Json, json};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::project::Project;
+use crate::project::LoadedProject;
 use crate::times;
-use crate::trust::{self, AuthorityFiles, Standing, TrustRecord};
+use crate::trust::{self, AuthorityFiles, TrustRecord, TrustStanding};
 
 const EXAMPLES: &str = "\
 Files of a project that carry authority are used only after you trusted their content: `.rawko`,
@@ -54,41 +54,41 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     if args.list {
         return list(args.json, console);
     }
     if !args.dir.is_dir() {
-        return Err(Failure::Usage(format!("`{}` is not a directory", files::shown(&args.dir))));
+        return Err(CommandFailure::Usage(format!("`{}` is not a directory", files::shown(&args.dir))));
     }
     if args.revoke {
         return revoke(args, console);
     }
     if args.yes && trust::is_in_call() {
         let help = "run it in your own shell";
-        return Err(Failure::Invalid(format!(
+        return Err(CommandFailure::Invalid(format!(
             "a command of an agent or service cannot trust a project; {help}"
         )));
     }
     let place = ProjectContext::in_directory(&args.dir, &StoreArgs::default())?;
     let files = place.authority_files()?;
     let standing = trust::standing(&place.root, files)?;
-    if !args.json && !matches!(standing, Standing::Differs(_)) {
+    if !args.json && !matches!(standing, TrustStanding::Differs(_)) {
         trust::grants(files, console);
     }
     let verdict = match &standing {
-        Standing::Empty | Standing::Trusted if !args.yes => Verdict::Done,
-        Standing::Empty => Verdict::Done,
+        TrustStanding::Empty | TrustStanding::Trusted if !args.yes => CommandVerdict::Done,
+        TrustStanding::Empty => CommandVerdict::Done,
         // Recorded also if only the environment trusts it.
-        Standing::Trusted => save(&place.root, files)?,
-        Standing::Differs(differences) => {
+        TrustStanding::Trusted => save(&place.root, files)?,
+        TrustStanding::Differs(differences) => {
             if !args.json {
                 trust::review(&place.root, files, differences, console)?;
             }
             let is_agreed = args.yes || (!args.json && trust::is_interactive() && trust::ask(console)?);
             match is_agreed {
                 true => save(&place.root, files)?,
-                false if args.json => Verdict::Invalid,
+                false if args.json => CommandVerdict::Invalid,
                 false => return Err(trust::untrusted(differences, files)),
             }
         }
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// Names what agents left changed of the project's checks, and accepts it with `--yes`.
-fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Result<(), Failure> {
+fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Result<(), CommandFailure> {
     let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
     let folder = state.project(root);
     let doubts = Doubts::read(&folder);
@@ -111,30 +111,30 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
     }
     if is_accepted {
         let kept = Custodies::new(&folder).accept(root).and_then(|()| Doubts::default().keep(&folder));
-        kept.map_err(|error| Failure::Failed(format!("{}: {error}", files::shown(&folder))))?;
+        kept.map_err(|error| CommandFailure::Failed(format!("{}: {error}", files::shown(&folder))))?;
         return console.line(&format!("accepted: {}", names.join(", ")));
     }
     let text = format!(
         "agents changed what checks depend on: {}; accept it with `rawko trust --yes`",
         names.join(", ")
     );
-    console.note(Style::Notice, "note", &text);
+    console.note(TextStyle::Notice, "note", &text);
     Ok(())
 }
 
-fn save(root: &Path, files: &AuthorityFiles) -> Result<Verdict, Failure> {
+fn save(root: &Path, files: &AuthorityFiles) -> Result<CommandVerdict, CommandFailure> {
     trust::trust(root, files)?;
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 fn tell(
     root: &Path,
     files: &AuthorityFiles,
-    standing: &Standing,
-    verdict: Verdict,
+    standing: &TrustStanding,
+    verdict: CommandVerdict,
     json: bool,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let count = files.iter().count();
     if !json {
         return match count {
@@ -144,8 +144,8 @@ fn tell(
         };
     }
     let differences = match standing {
-        Standing::Differs(differences) => differences.as_slice(),
-        Standing::Empty | Standing::Trusted => &[],
+        TrustStanding::Differs(differences) => differences.as_slice(),
+        TrustStanding::Empty | TrustStanding::Trusted => &[],
     };
     let state = |path: &str| {
         let found = differences.iter().find(|(known, _)| known == path);
@@ -165,7 +165,7 @@ fn tell(
         json!({
             "v": 1,
             "project": project.display().to_string(),
-            "trusted": verdict == Verdict::Done,
+            "trusted": verdict == CommandVerdict::Done,
             "hash": files.hash(),
             "files": all,
             "starts": starts,
@@ -173,35 +173,35 @@ fn tell(
     ))
 }
 
-fn revoke(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let root = Project::home_above(&args.dir).unwrap_or_else(|| args.dir.clone());
+fn revoke(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let root = LoadedProject::home_above(&args.dir).unwrap_or_else(|| args.dir.clone());
     let was_trusted = TrustRecord::remove(&root)?;
     if args.json {
         console.line(&format!("{:#}", json!({"v": 1, "trusted": false, "revoked": was_trusted})))?;
     } else {
         console.line(if was_trusted { "no longer trusted" } else { "this project was not trusted" })?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
-fn list(json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn list(json: bool, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let all = TrustRecord::all()?;
     if json {
         let all: Vec<Json> = all.iter().map(|record| {
             json!({"project": record.project.display().to_string(), "trusted_ms": record.trusted_ms, "state": state(record)})
         }).collect();
         console.line(&format!("{:#}", json!({"v": 1, "projects": all})))?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     if all.is_empty() {
-        console.note(Style::Dim, "note", "no trusted projects");
+        console.note(TextStyle::Dim, "note", "no trusted projects");
     }
     for record in &all {
-        let word = console.paint(Style::Dim, &format!("{:<8}", state(record)));
+        let word = console.paint(TextStyle::Dim, &format!("{:<8}", state(record)));
         let moment = times::moment(record.trusted_ms);
         console.line(&format!("{word}  {moment}  {}", record.project.display()))?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 /// Returns the current relation of a project to its record.

@@ -1,14 +1,14 @@
 //! `rawko undo`: restores the files that an instance changed.
 
-use rawko_programs::checkpoints::{Entry, NetChanges};
+use rawko_programs::checkpoints::{HistoryEntry, NetChanges};
 use rawko_store::InstanceStatus;
 use serde_json::json;
 
 use super::diff;
 use crate::checkpoints::InstanceChanges;
-use crate::checkpoints::reverting::Scope;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::checkpoints::reverting::RevertScope;
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::known;
 
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     // Only the person undoes, not an agent.
@@ -69,16 +69,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let row = known::instance(&reader, &args.id)?;
     if InstanceStatus::of(&row.head, true) == InstanceStatus::Running && !args.force && !args.dry_run {
         let id = &args.id;
-        return Err(Failure::Failed(format!(
+        return Err(CommandFailure::Failed(format!(
             "`{id}` is running and may change files; pause it (`rawko pause {id}`) or cancel it first, or pass --force"
         )));
     }
     let changes = InstanceChanges::of(&place, &reader, &row, args.to)?;
-    let scope = if args.redo { Scope::Redo } else { Scope::All };
+    let scope = if args.redo { RevertScope::Redo } else { RevertScope::All };
     let reverted = hosting::block_on(async {
         match args.dry_run {
             true => changes.preview(&args.id, scope).await,
-            false => changes.revert(&args.id, scope, args.force).await.map_err(Failure::from),
+            false => changes.revert(&args.id, scope, args.force).await.map_err(CommandFailure::from),
         }
     })?;
     shown(args, &reverted.net, reverted.entry.as_ref(), &reverted.files, console)
@@ -87,10 +87,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 fn shown(
     args: &Args,
     net: &NetChanges,
-    entry: Option<&Entry>,
+    entry: Option<&HistoryEntry>,
     files: &[rawko_programs::checkpoints::FileDiff],
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     if args.json {
         // A file that was added is removed again.
         let paths = |exists: bool| -> Vec<&String> {
@@ -103,31 +103,33 @@ fn shown(
         let document = json!({"id": args.id, "to": args.to, "dry_run": args.dry_run, "restored": paths(true),
                               "removed": paths(false), "ignored": ignored, "checkpoint": checkpoint});
         console.line(&document.to_string())?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     if net.changes.is_empty() && net.ignored.is_empty() {
         console.note(
-            Style::Dim,
+            TextStyle::Dim,
             "nothing to undo",
             &format!("the files are as before `{}` changed them", args.id),
         );
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     for file in files {
         let line = diff::stat(file, console);
         console.line(&line)?;
     }
     for change in &net.ignored {
-        console.line(&format!("{} {}", change.path, console.paint(Style::Dim, "(ignored by git)")))?;
+        console.line(&format!("{} {}", change.path, console.paint(TextStyle::Dim, "(ignored by git)")))?;
     }
     let count = crate::scenario::report::count(files.len() + net.ignored.len(), "file");
     match (args.dry_run, args.redo) {
-        (true, _) => console.note(Style::Dim, "dry run", &format!("would restore {count}")),
-        (false, true) => console.note(Style::Good, "restored", &format!("{count}; the undo is taken back")),
+        (true, _) => console.note(TextStyle::Dim, "dry run", &format!("would restore {count}")),
+        (false, true) => {
+            console.note(TextStyle::Good, "restored", &format!("{count}; the undo is taken back"))
+        }
         (false, false) => {
             let text = format!("{count}; take it back with `rawko undo {} --redo`", args.id);
-            console.note(Style::Good, "restored", &text);
+            console.note(TextStyle::Good, "restored", &text);
         }
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use rawko_chart::Severity;
 use rawko_core::{Value, World, duration};
-use rawko_sim::Line;
-use rawko_verify::{Counterexample, Limits, Model, PropertyReport, Report, STATES_MAX_DEFAULT, Storage};
+use rawko_sim::ReportLine;
+use rawko_verify::{
+    Counterexample, ExplorationLimits, Model, PropertyReport, STATES_MAX_DEFAULT, Storage, VerifyReport,
+};
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::inputs;
 use crate::loading;
 use crate::scenario::report::count;
 use crate::simulation::show::Show;
-use crate::verification::{self, Progress};
+use crate::verification::{self, VerifyProgress};
 
 const EXAMPLES: &str = "\
 Every event, timer and outcome of a call is tried in every reachable configuration, on the engine
@@ -99,21 +101,25 @@ pub(crate) struct Args {
     save: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let time = duration::parse_ms(&args.time).map_err(|error| Failure::Usage(format!("--time: {error}")))?;
-    let mut worst = rawko_verify::Verdict::Holds;
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let time =
+        duration::parse_ms(&args.time).map_err(|error| CommandFailure::Usage(format!("--time: {error}")))?;
+    let mut worst = rawko_verify::PropertyVerdict::Holds;
     let mut scenarios = Vec::new();
     let storage = if args.compact { Storage::Compact } else { Storage::Exact };
     for path in &verification::charts(&args.charts)? {
         let (mut models, world) = verification::models(path, &args.with)?;
         prepare(args, &mut models[0])?;
-        let progress = Progress::new(models[0].chart.id(), Duration::from_millis(time));
-        let limits =
-            Limits { states_max: args.max_states, stop: &|states| progress.is_over(states), storage };
+        let progress = VerifyProgress::new(models[0].chart.id(), Duration::from_millis(time));
+        let limits = ExplorationLimits {
+            states_max: args.max_states,
+            stop: &|states| progress.is_over(states),
+            storage,
+        };
         if args.manifest || args.diff.is_some() {
-            let limits = Limits { stop: &|_| progress.is_over(0), ..limits };
+            let limits = ExplorationLimits { stop: &|_| progress.is_over(0), ..limits };
             if print_manifest(args, &models, &world, &limits, console)? {
-                worst = rawko_verify::Verdict::Violated;
+                worst = rawko_verify::PropertyVerdict::Violated;
             }
             continue;
         }
@@ -133,14 +139,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         verification::save(path, &args.charts[0], &args.with, scenarios)?;
     }
     Ok(match worst {
-        rawko_verify::Verdict::Holds => Verdict::Done,
-        rawko_verify::Verdict::Violated => Verdict::Failed,
-        rawko_verify::Verdict::Unknown => Verdict::Undecided,
+        rawko_verify::PropertyVerdict::Holds => CommandVerdict::Done,
+        rawko_verify::PropertyVerdict::Violated => CommandVerdict::Failed,
+        rawko_verify::PropertyVerdict::Unknown => CommandVerdict::Undecided,
     })
 }
 
-fn worse(one: rawko_verify::Verdict, other: rawko_verify::Verdict) -> rawko_verify::Verdict {
-    use rawko_verify::Verdict::{Holds, Unknown, Violated};
+fn worse(
+    one: rawko_verify::PropertyVerdict,
+    other: rawko_verify::PropertyVerdict,
+) -> rawko_verify::PropertyVerdict {
+    use rawko_verify::PropertyVerdict::{Holds, Unknown, Violated};
     match (one, other) {
         (Violated, _) | (_, Violated) => Violated,
         (Unknown, _) | (_, Unknown) => Unknown,
@@ -149,7 +158,7 @@ fn worse(one: rawko_verify::Verdict, other: rawko_verify::Verdict) -> rawko_veri
 }
 
 /// Adds the input and the properties of the command line.
-fn prepare(args: &Args, model: &mut Model) -> Result<(), Failure> {
+fn prepare(args: &Args, model: &mut Model) -> Result<(), CommandFailure> {
     if let Some(path) = &args.properties {
         let source = files::read_source(path)?;
         let findings = model.add_properties(&source);
@@ -170,16 +179,15 @@ fn print_manifest(
     args: &Args,
     models: &[Model],
     world: &World,
-    limits: &Limits<'_>,
+    limits: &ExplorationLimits<'_>,
     console: &mut Console,
-) -> Result<bool, Failure> {
+) -> Result<bool, CommandFailure> {
     let new = rawko_verify::manifest(models, world, limits).unwrap_or_default();
     let Some(old) = &args.diff else {
         let text = match args.json {
             true => new.to_string(),
-            false => {
-                serde_json::to_string_pretty(&new).map_err(|error| Failure::Failed(error.to_string()))?
-            }
+            false => serde_json::to_string_pretty(&new)
+                .map_err(|error| CommandFailure::Failed(error.to_string()))?,
         };
         console.line(&text)?;
         return Ok(false);
@@ -199,25 +207,30 @@ fn print_manifest(
         console.line("no change in authority")?;
     }
     for change in changes.iter().filter(|_| !args.json) {
-        let (style, word) = if change.is_more { (Style::Bad, "more") } else { (Style::Good, "less") };
+        let (style, word) = if change.is_more { (TextStyle::Bad, "more") } else { (TextStyle::Good, "less") };
         let word = console.paint(style, word);
         console.line(&format!("{word}  {}", change.text))?;
     }
     Ok(changes.iter().any(|change| change.is_more))
 }
 
-fn violations(report: &Report) -> impl Iterator<Item = (&PropertyReport, &Counterexample)> {
+fn violations(report: &VerifyReport) -> impl Iterator<Item = (&PropertyReport, &Counterexample)> {
     report.properties.iter().filter_map(|property| Some((property, property.trace.as_ref()?)))
 }
 
-fn print(report: &Report, models: &[Model], world: &World, console: &mut Console) -> Result<(), Failure> {
+fn print(
+    report: &VerifyReport,
+    models: &[Model],
+    world: &World,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     let size = format!("{}, {}", count(report.states, "state"), count(report.transitions, "transition"));
     console.line(&format!("{} ({size})", report.chart))?;
     for property in &report.properties {
         let (style, word) = match property.verdict {
-            rawko_verify::Verdict::Holds => (Style::Good, "holds"),
-            rawko_verify::Verdict::Violated => (Style::Bad, "VIOLATED"),
-            rawko_verify::Verdict::Unknown => (Style::Notice, "unknown"),
+            rawko_verify::PropertyVerdict::Holds => (TextStyle::Good, "holds"),
+            rawko_verify::PropertyVerdict::Violated => (TextStyle::Bad, "VIOLATED"),
+            rawko_verify::PropertyVerdict::Unknown => (TextStyle::Notice, "unknown"),
         };
         let word = console.paint(style, &format!("{word:<8}"));
         let why = match &property.trace {
@@ -227,7 +240,7 @@ fn print(report: &Report, models: &[Model], world: &World, console: &mut Console
         console.line(&format!("  {word}  {}{why}", property.name))?;
     }
     if let Some(property) = report.properties.first() {
-        let bound = console.paint(Style::Dim, &format!("  explored: {}", property.bound));
+        let bound = console.paint(TextStyle::Dim, &format!("  explored: {}", property.bound));
         console.line(&bound)?;
     }
     for (property, trace) in violations(report) {
@@ -236,7 +249,7 @@ fn print(report: &Report, models: &[Model], world: &World, console: &mut Console
         let mut show = Show::new(false, false);
         for (number, line) in verification::replay(models, world, trace)?.iter().enumerate() {
             if trace.loop_from == number.checked_sub(1) && number > 0 {
-                let mark = console.paint(Style::Dim, "the loop begins:");
+                let mark = console.paint(TextStyle::Dim, "the loop begins:");
                 console.line(&mark)?;
             }
             show.report(line, console)?;
@@ -246,7 +259,7 @@ fn print(report: &Report, models: &[Model], world: &World, console: &mut Console
 }
 
 /// Returns a scenario that fails as long as the chart ends up where the trace does.
-fn scenario(path: &Path, property: &PropertyReport, trace: &Counterexample, lines: &[Line]) -> Value {
+fn scenario(path: &Path, property: &PropertyReport, trace: &Counterexample, lines: &[ReportLine]) -> Value {
     let name = format!("{}: {}", property.name, trace.reason);
     let description = format!("found by rawko verify in {}", files::shown(path));
     verification::scenario((name, description), trace, |number| {

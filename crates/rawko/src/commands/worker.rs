@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::Reader;
-use rawko_restate::client::{Admin, ClientError, Deployment, Force, Restate};
+use rawko_host::SnapshotReader;
+use rawko_restate::client::{Admin, Deployment, Force, Restate, RestateError};
 use rawko_restate::store::RestateStore;
 use rawko_restate::{Worker, layout};
 use rawko_server::serve_metrics;
@@ -17,13 +17,13 @@ use tokio::task::JoinHandle;
 
 use crate::authority::Operator;
 use crate::checkpoints::pruning;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::Signals;
+use crate::host_telemetry::{self, LogArgs, WatchPlan};
 use crate::hosting::{self, HostArgs, ProjectContext, StoreArgs};
 use crate::retention::RetentionSettings;
 use crate::scenario::report::count;
-use crate::watching::{self, LogArgs, WatchPlan};
 
 const EXAMPLES: &str = "\
 Runs the steps and calls of instances that live on Restate, with the charts, services, agents and
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let mut place = ProjectContext::here(&StoreArgs::default())?;
     place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
@@ -99,10 +99,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let listener = listen(args.listen)?;
         let uri = advertised(args, &listener)?;
-        let telemetry = watching::start(&place, Arc::new(RestateStore::new(&restate)?))?;
+        let telemetry = host_telemetry::start(&place, Arc::new(RestateStore::new(&restate)?))?;
         let metrics = measured(args.metrics, telemetry.as_ref()).await?;
         let worker = worker(args, &place, &restate, telemetry.as_ref())?;
-        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+        let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate)?));
         let files_ms = RetentionSettings::look(&place.settings).0.files_ms();
         console.line(&format!("serving {} at {uri}", offered(&place)))?;
         console.flush()?;
@@ -126,7 +126,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             telemetry.close().await;
         }
         if outcome.is_ok() {
-            console.note(Style::Dim, "stopped", "instances continue on other workers, or when one starts");
+            console.note(
+                TextStyle::Dim,
+                "stopped",
+                "instances continue on other workers, or when one starts",
+            );
         }
         outcome
     })
@@ -136,11 +140,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 async fn measured(
     address: Option<SocketAddr>,
     telemetry: Option<&Arc<Telemetry>>,
-) -> Result<Option<JoinHandle<std::io::Result<()>>>, Failure> {
+) -> Result<Option<JoinHandle<std::io::Result<()>>>, CommandFailure> {
     let (Some(address), Some(telemetry)) = (address, telemetry) else { return Ok(None) };
     let listener = TcpListener::bind(address)
         .await
-        .map_err(|error| Failure::Transient(format!("cannot listen on {address}: {error}")))?;
+        .map_err(|error| CommandFailure::Transient(format!("cannot listen on {address}: {error}")))?;
     Ok(Some(tokio::spawn(serve_metrics(listener, Arc::clone(telemetry.metrics())))))
 }
 
@@ -149,7 +153,7 @@ fn worker(
     place: &ProjectContext,
     restate: &Restate,
     telemetry: Option<&Arc<Telemetry>>,
-) -> Result<Worker, Failure> {
+) -> Result<Worker, CommandFailure> {
     let settings = &place.settings;
     let observer = telemetry.cloned().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
     let agent_services = place.observed_workshop(observer);
@@ -168,11 +172,11 @@ fn worker(
         .identity_key(args.identity_key.clone());
     let builder = place.offered().into_iter().fold(builder, |builder, edition| builder.chart(edition));
     place.insist_on_same_files()?;
-    builder.build(restate).map_err(|error| Failure::Usage(error.to_string()))
+    builder.build(restate).map_err(|error| CommandFailure::Usage(error.to_string()))
 }
 
 /// Shares the address with other workers of this machine; the system distributes connections.
-fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+fn listen(address: SocketAddr) -> Result<TcpListener, CommandFailure> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let listening = socket.and_then(|socket| {
         socket.set_reuseaddr(true)?;
@@ -180,17 +184,19 @@ fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
         socket.bind(address)?;
         socket.listen(BACKLOG)
     });
-    listening.map_err(|error| Failure::Transient(format!("cannot listen on {address}: {error}")))
+    listening.map_err(|error| CommandFailure::Transient(format!("cannot listen on {address}: {error}")))
 }
 
-fn advertised(args: &Args, listener: &TcpListener) -> Result<String, Failure> {
+fn advertised(args: &Args, listener: &TcpListener) -> Result<String, CommandFailure> {
     if let Some(uri) = &args.advertise {
         return Ok(uri.clone());
     }
     let address = listener.local_addr().unwrap_or(args.listen);
     if address.ip().is_unspecified() {
         let help = "pass the URL for Restate with --advertise http://NAME:PORT";
-        return Err(Failure::Usage(format!("cannot advertise the wildcard address {address}; {help}")));
+        return Err(CommandFailure::Usage(format!(
+            "cannot advertise the wildcard address {address}; {help}"
+        )));
     }
     Ok(format!("http://{address}"))
 }
@@ -202,7 +208,7 @@ fn offered(place: &ProjectContext) -> String {
 
 /// Registers with Restate, resumes invocations that waited for a worker, and later ones that pause. Returns only on
 /// failure.
-async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
+async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> CommandFailure {
     if let Err(failure) = register(admin, uri, console).await {
         return failure;
     }
@@ -214,14 +220,14 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
                 is_told = false;
                 if woken.resumed > 0 {
                     let words = format!("{} that waited for a worker", count(woken.resumed, "invocation"));
-                    console.note(Style::Dim, "resumed", &words);
+                    console.note(TextStyle::Dim, "resumed", &words);
                 }
             }
             // Printed once, to avoid repeated lines while a server is down for long.
             Err(error) if !is_told => {
                 is_told = true;
                 let words = format!("cannot resume invocations that wait for a worker: {error}");
-                console.note(Style::Notice, "warning", &words);
+                console.note(TextStyle::Notice, "warning", &words);
             }
             Err(_) => {}
         }
@@ -231,13 +237,13 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
 }
 
 /// Registers with Restate once the server is reachable.
-async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), Failure> {
+async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), CommandFailure> {
     let mut is_told = false;
-    let Registration { id, newest } = loop {
+    let WorkerRegistration { id, newest } = loop {
         match register_once(admin, uri).await {
             Err(error) if error.is_transient() => {
                 if !is_told {
-                    console.note(Style::Notice, "waiting", &error.to_string());
+                    console.note(TextStyle::Notice, "waiting", &error.to_string());
                     is_told = true;
                 }
                 tokio::time::sleep(BETWEEN_ATTEMPTS).await;
@@ -252,13 +258,13 @@ async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(),
             "new invocations go to {newest}, which was registered later; this worker only finishes its own. \
              To receive new invocations, start workers on a new address"
         );
-        console.note(Style::Notice, "outdated", &words);
+        console.note(TextStyle::Notice, "outdated", &words);
     }
     Ok(())
 }
 
 /// The deployment after registration.
-struct Registration {
+struct WorkerRegistration {
     id: String,
     /// The address that gets all new invocations, if it is a different one.
     newest: Option<String>,
@@ -267,7 +273,7 @@ struct Registration {
 /// Registers the deployment unless the same version is registered at this address. An existing registration stays in
 /// place even if another address was registered since: a worker restarted while its address drains must not take over
 /// from the new ones.
-async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientError> {
+async fn register_once(admin: &Admin, uri: &str) -> Result<WorkerRegistration, RestateError> {
     let version = env!("CARGO_PKG_VERSION");
     let is_same = |at: &str| at.trim_end_matches('/') == uri.trim_end_matches('/');
     let deployments = admin.deployments().await?;
@@ -277,11 +283,11 @@ async fn register_once(admin: &Admin, uri: &str) -> Result<Registration, ClientE
     {
         let newest = deployments.iter().max_by_key(|it| revision(it)).filter(|it| it.id != known.id);
         let newest = newest.map(|it| it.uri.clone().unwrap_or_else(|| it.id.clone()));
-        return Ok(Registration { id: known.id.clone(), newest });
+        return Ok(WorkerRegistration { id: known.id.clone(), newest });
     }
     let metadata = BTreeMap::from([(VERSION_KEY.to_owned(), version.to_owned())]);
     let id = admin.register(uri, Force::Replace, &metadata).await?.id;
-    Ok(Registration { id, newest: None })
+    Ok(WorkerRegistration { id, newest: None })
 }
 
 /// Returns the revision of a deployment, which increases with every registration.

@@ -1,13 +1,13 @@
 //! `rawko worktrees`: lists, shows, merges and removes the copies of the project that agents work in.
 
 use rawko_agents::work::{project_history, project_worktrees};
-use rawko_programs::checkpoints::{Author, Checkpoints, EntryKind};
+use rawko_programs::checkpoints::{ChangeAuthor, Checkpoints, EntryKind};
 use rawko_programs::worktrees::{MergeError, Worktree, Worktrees};
 use serde_json::json;
 
 use crate::checkpoints::unreadable;
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
@@ -64,13 +64,13 @@ enum Action {
     },
 }
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let failed = |error: &std::io::Error| unreadable(error);
     let worktrees = project_worktrees(&place.root, &place.settings).map_err(|error| failed(&error))?;
     let history = || project_history(&place.root, &place.settings).map_err(|error| failed(&error));
-    let named = |name: &str| worktrees.named(name).map_err(|error| Failure::Usage(error.to_string()));
+    let named = |name: &str| worktrees.named(name).map_err(|error| CommandFailure::Usage(error.to_string()));
     match &args.action {
         None | Some(Action::List) => list(args, &worktrees, console),
         Some(Action::Diff { name }) => {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             } else {
                 found.diffs.iter().try_for_each(|file| super::diff::print(&file.diff, console))?;
             }
-            Ok(Verdict::Done)
+            Ok(CommandVerdict::Done)
         }
         Some(Action::Merge { name, keep }) => {
             place.operator()?;
@@ -96,32 +96,32 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             hosting::block_on(async {
                 worktrees.remove(&history, &tree).await.map_err(|error| failed(&error))
             })?;
-            console.note(Style::Good, "removed", name);
-            Ok(Verdict::Done)
+            console.note(TextStyle::Good, "removed", name);
+            Ok(CommandVerdict::Done)
         }
     }
 }
 
-fn list(args: &Args, worktrees: &Worktrees, console: &mut Console) -> Result<Verdict, Failure> {
+fn list(args: &Args, worktrees: &Worktrees, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let all = worktrees.all().map_err(|error| unreadable(&error))?;
     let overlaps = worktrees.overlaps(|_| true).map_err(|error| unreadable(&error))?;
     if args.json {
         console.line(&json!({"worktrees": all, "overlaps": overlaps}).to_string())?;
-        return Ok(Verdict::Done);
+        return Ok(CommandVerdict::Done);
     }
     for tree in &all {
-        let place = console.paint(Style::Dim, &tree.path.display().to_string());
-        let line = format!("{}  {}  {place}", console.paint(Style::Bold, &tree.name), tree.instance);
+        let place = console.paint(TextStyle::Dim, &tree.path.display().to_string());
+        let line = format!("{}  {}  {place}", console.paint(TextStyle::Bold, &tree.name), tree.instance);
         console.line(&line)?;
     }
     for overlap in &overlaps {
         let text = format!("{} is changed in {}", overlap.path, overlap.worktrees.join(", "));
-        console.note(Style::Notice, "overlap", &text);
+        console.note(TextStyle::Notice, "overlap", &text);
     }
     if all.is_empty() {
-        console.note(Style::Dim, "no worktrees", "no agent works in a copy of this project");
+        console.note(TextStyle::Dim, "no worktrees", "no agent works in a copy of this project");
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }
 
 async fn merge(
@@ -131,21 +131,21 @@ async fn merge(
     tree: &Worktree,
     keep: bool,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     let label = format!("merge {}", tree.name);
     let instance = tree.instance.clone();
-    let author = Author { kind: EntryKind::Merge, instance, call: String::new(), label };
+    let author = ChangeAuthor { kind: EntryKind::Merge, instance, call: String::new(), label };
     let turn = worktrees.merge_turn(&tree.name).await.map_err(|error| unreadable(&error))?;
     let merged = match worktrees.merge(history, &tree.name, &author, &turn).await {
         Ok(merged) => merged,
         Err(MergeError::Conflict(files)) => {
             let (files, path) = (files.join(", "), tree.path.display());
-            return Err(Failure::Failed(format!(
+            return Err(CommandFailure::Failed(format!(
                 "{} conflicts with the project in {files}; resolve the conflict markers in {path}, then merge again",
                 tree.name
             )));
         }
-        Err(error) => return Err(Failure::Failed(format!("cannot merge {}: {error}", tree.name))),
+        Err(error) => return Err(CommandFailure::Failed(format!("cannot merge {}: {error}", tree.name))),
     };
     if !keep {
         worktrees.remove(history, tree).await.map_err(|error| unreadable(&error))?;
@@ -155,7 +155,7 @@ async fn merge(
     } else {
         merged.files.iter().try_for_each(|file| console.line(file))?;
         let count = crate::scenario::report::count(merged.files.len(), "file");
-        console.note(Style::Good, "merged", &format!("{count} of {}", tree.name));
+        console.note(TextStyle::Good, "merged", &format!("{count} of {}", tree.name));
     }
-    Ok(Verdict::Done)
+    Ok(CommandVerdict::Done)
 }

@@ -1,6 +1,6 @@
 //! Approvals of governance: those that expired or will soon, and agents and services that lack one.
 
-use super::{Check, State};
+use super::{CheckState, DoctorResult};
 use rawko_core::ServiceClass;
 
 use crate::hosting::ProjectContext;
@@ -9,7 +9,7 @@ use crate::times;
 /// Approvals that end within this time are reported.
 const SOON_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     let (gate, now_ms) = (place.settings.gate(), times::now_ms());
     if gate.checklist().is_empty() {
         return Vec::new();
@@ -24,9 +24,9 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
         );
         let help = format!("review it and change `expires` in `governance.approvals` of {}", expiry.file);
         if expiry.left_ms <= 0 {
-            checks.push(Check::new("approval", State::Problem, about).help(help));
+            checks.push(DoctorResult::new("approval", CheckState::Problem, about).help(help));
         } else if expiry.left_ms <= SOON_MS {
-            checks.push(Check::new("approval", State::Warn, about).help(help));
+            checks.push(DoctorResult::new("approval", CheckState::Warn, about).help(help));
         }
     }
     let agents = place.agents();
@@ -36,13 +36,13 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
         // An expired approval was reported above.
         match gate.approved(&name, i64::MIN) {
             Ok(_) => {}
-            Err(why) => {
-                checks.push(Check::new("approval", State::Warn, format!("{name}: not approved")).help(why))
-            }
+            Err(why) => checks.push(
+                DoctorResult::new("approval", CheckState::Warn, format!("{name}: not approved")).help(why),
+            ),
         }
     }
     if checks.is_empty() {
-        checks.push(Check::new("approval", State::Ok, "complete; none expires within 30 days"));
+        checks.push(DoctorResult::new("approval", CheckState::Ok, "complete; none expires within 30 days"));
     }
     checks
 }

@@ -1,7 +1,7 @@
 //! Instances whose rows contradict their journal. Apart from the store's own checks, because it takes the charts: hash
 //! chains cover the journal, not the status, timers and open effects beside it.
 
-use rawko_host::{HostError, Reader};
+use rawko_host::{HostError, SnapshotReader};
 use rawko_store::{Filter, InstanceRow, StoreError};
 
 const PAGE: usize = 500;
@@ -10,7 +10,7 @@ const NAMED_MAX: usize = 10;
 const ATTEMPTS: u32 = 5;
 
 /// Returns the first contradictions, each with its instance and step.
-pub(super) fn find(reader: &Reader) -> Result<Vec<String>, StoreError> {
+pub(super) fn find(reader: &SnapshotReader) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
     let mut filter = Filter { limit: PAGE, ..Filter::default() };
     loop {
@@ -28,7 +28,7 @@ pub(super) fn find(reader: &Reader) -> Result<Vec<String>, StoreError> {
     }
 }
 
-fn contradiction(reader: &Reader, row: InstanceRow) -> Option<String> {
+fn contradiction(reader: &SnapshotReader, row: InstanceRow) -> Option<String> {
     let id = row.new.id.to_string();
     let mut result = reader.verify(row);
     for _ in 1..ATTEMPTS {

@@ -3,26 +3,30 @@
 
 use rawko_view::faults;
 
-use super::{Check, State};
+use super::{CheckState, DoctorResult};
 use crate::hosting::ProjectContext;
 use crate::times;
 
 const LOOK_BACK_MS: i64 = 24 * 60 * 60 * 1_000;
 const SHOWN_MAX: usize = 10;
 
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     let Ok(Some(reader)) = place.reader() else { return Vec::new() };
     let now_ms = times::now_ms();
     let faulty = match faults::since(&reader, now_ms.saturating_sub(LOOK_BACK_MS)) {
         Ok(faulty) => faulty,
         Err(error) => {
-            return vec![Check::new("faults", State::Problem, format!("cannot read the journal: {error}"))];
+            return vec![DoctorResult::new(
+                "faults",
+                CheckState::Problem,
+                format!("cannot read the journal: {error}"),
+            )];
         }
     };
     if faulty.is_empty() {
-        return vec![Check::new("faults", State::Ok, "no faults in the last 24h")];
+        return vec![DoctorResult::new("faults", CheckState::Ok, "no faults in the last 24h")];
     }
-    let mut checks: Vec<Check> = faulty
+    let mut checks: Vec<DoctorResult> = faulty
         .iter()
         .take(SHOWN_MAX)
         .map(|faulty| {
@@ -30,13 +34,14 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
             let noun = if faulty.count == 1 { "fault" } else { "faults" };
             let when = times::ago(last.at_ms, now_ms);
             let text = format!("{id}: {} {noun}, latest {when}: {}", faulty.count, last.text);
-            Check::new("faults", State::Warn, text).help(format!("see each one with `rawko history {id}`"))
+            DoctorResult::new("faults", CheckState::Warn, text)
+                .help(format!("see each one with `rawko history {id}`"))
         })
         .collect();
     if let Some(more) = faulty.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
-        checks.push(Check::new(
+        checks.push(DoctorResult::new(
             "faults",
-            State::Warn,
+            CheckState::Warn,
             format!("{more} more instances with faults in the last 24h"),
         ));
     }

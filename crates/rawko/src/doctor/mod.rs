@@ -16,45 +16,45 @@ use crate::hosting::ProjectContext;
 
 /// The result of one check.
 #[derive(Clone, Debug)]
-pub(crate) struct Check {
+pub(crate) struct DoctorResult {
     /// `store`, `settings`, `service` …
     pub(crate) about: &'static str,
-    pub(crate) state: State,
+    pub(crate) state: CheckState,
     pub(crate) text: String,
     /// Instructions for fixing the problem.
     pub(crate) help: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CheckState {
     Ok,
     Warn,
     Problem,
 }
 
-impl State {
+impl CheckState {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warn => "warn",
-            State::Problem => "problem",
+            CheckState::Ok => "ok",
+            CheckState::Warn => "warn",
+            CheckState::Problem => "problem",
         }
     }
 }
 
-impl Check {
-    fn new(about: &'static str, state: State, text: impl Into<String>) -> Check {
-        Check { about, state, text: text.into(), help: None }
+impl DoctorResult {
+    fn new(about: &'static str, state: CheckState, text: impl Into<String>) -> DoctorResult {
+        DoctorResult { about, state, text: text.into(), help: None }
     }
 
-    fn help(mut self, help: impl Into<String>) -> Check {
+    fn help(mut self, help: impl Into<String>) -> DoctorResult {
         self.help = Some(help.into());
         self
     }
 }
 
 /// Runs all checks; `offline` asks no model and no MCP server.
-pub(crate) fn look(place: &ProjectContext, offline: bool) -> Vec<Check> {
+pub(crate) fn look(place: &ProjectContext, offline: bool) -> Vec<DoctorResult> {
     let mut checks = store::look(place);
     checks.extend(instances::look(place));
     checks.extend(settings::look(place));

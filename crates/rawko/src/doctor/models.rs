@@ -2,22 +2,24 @@
 
 use std::time::Duration;
 
-use rawko_agents::agent::{AgentFile, Kind};
-use rawko_agents::work::{AgentServices, Health};
+use rawko_agents::agent::{AgentFile, AgentKind};
+use rawko_agents::work::{AgentServices, ComponentHealth};
 use rawko_model::provider::{CompletionRequest, Providers};
 use rawko_model::{Message, Role};
 
-use super::{Check, State};
+use super::{CheckState, DoctorResult};
 use crate::hosting::{self, ProjectContext};
 
 const MODEL_WITHIN: Duration = Duration::from_secs(20);
 const SERVERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Asks every model and MCP server of a trusted project.
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     if !place.is_trusted().unwrap_or(false) {
         let text = "not asked: this project is not trusted";
-        return vec![Check::new("models", State::Warn, text).help("review it with `rawko trust`")];
+        return vec![
+            DoctorResult::new("models", CheckState::Warn, text).help("review it with `rawko trust`"),
+        ];
     }
     let (agent_services, _) = place.agent_services();
     let asked = hosting::block_on(async {
@@ -54,19 +56,19 @@ fn models(agent_services: &AgentServices) -> Vec<String> {
 
 fn asks(agent: &AgentFile) -> bool {
     match agent.kind {
-        Kind::Llm => true,
+        AgentKind::Llm => true,
         // Scripts need no network; programs and people are not asked.
         _ => false,
     }
 }
 
-async fn ask_model(providers: &Providers, model: &str) -> Option<Check> {
+async fn ask_model(providers: &Providers, model: &str) -> Option<DoctorResult> {
     match try_model(providers, model).await {
         Ok(false) => None,
-        Ok(true) => Some(Check::new("model", State::Ok, format!("{model}: answers"))),
+        Ok(true) => Some(DoctorResult::new("model", CheckState::Ok, format!("{model}: answers"))),
         Err(why) => {
             let help = "check the name, the API key and the network; `--offline` leaves this out";
-            Some(Check::new("model", State::Problem, format!("{model}: {why}")).help(help))
+            Some(DoctorResult::new("model", CheckState::Problem, format!("{model}: {why}")).help(help))
         }
     }
 }
@@ -93,16 +95,16 @@ pub(crate) async fn try_model(providers: &Providers, model: &str) -> Result<bool
     }
 }
 
-async fn ask_servers(agent_services: &AgentServices) -> Vec<Check> {
+async fn ask_servers(agent_services: &AgentServices) -> Vec<DoctorResult> {
     let agents = agent_services.agents_health();
     let Ok(all) = tokio::time::timeout(SERVERS_WITHIN, agent_services.health()).await else {
         let text = format!("no answer from MCP servers within {}s", SERVERS_WITHIN.as_secs());
-        return vec![Check::new("mcp", State::Problem, text)];
+        return vec![DoctorResult::new("mcp", CheckState::Problem, text)];
     };
     let servers = all.into_iter().filter(|health| agents.iter().all(|agent| agent.about != health.about));
-    let check = |health: Health| {
-        let state = if health.ok { State::Ok } else { State::Problem };
-        Check::new("mcp", state, format!("{}: {}", health.about, health.text))
+    let check = |health: ComponentHealth| {
+        let state = if health.ok { CheckState::Ok } else { CheckState::Problem };
+        DoctorResult::new("mcp", state, format!("{}: {}", health.about, health.text))
     };
     servers.map(check).collect()
 }

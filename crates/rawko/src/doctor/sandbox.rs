@@ -1,17 +1,17 @@
 //! The sandbox: the layers that this kernel supports, tried with a real program, and the profile of each program that the
 //! project configures.
 
-use rawko_agents::agent::{Agents, Kind};
+use rawko_agents::agent::{AgentKind, Agents};
 use rawko_host::Environment;
-use rawko_process::{Confinement, Input, Launch, Layers, Profile, ProjectAccess, Sandbox};
+use rawko_process::{Confinement, Launch, Layers, Profile, ProgramStdin, ProjectAccess, Sandbox};
 use rawko_programs::mcp::{McpTransport, read_mcp_file};
 
-use super::{Check, State};
+use super::{CheckState, DoctorResult};
 use crate::hosting::{self, ProjectContext};
 
 const ABOUT: &str = "sandbox";
 
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     let confinement = place.settings.confinement(&place.root);
     let mut checks = layers(&confinement);
     checks.push(network(&confinement));
@@ -21,10 +21,10 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
 }
 
 /// Starts `true` as Bash would be started.
-fn layers(confinement: &Confinement) -> Vec<Check> {
+fn layers(confinement: &Confinement) -> Vec<DoctorResult> {
     if confinement.sandbox == Sandbox::Off {
         let text = "switched off in settings (`tools.bash.sandbox: off`)";
-        return vec![Check::new(ABOUT, State::Warn, text)];
+        return vec![DoctorResult::new(ABOUT, CheckState::Warn, text)];
     }
     match layers_of(confinement.clone()) {
         Ok(layers) => {
@@ -32,14 +32,15 @@ fn layers(confinement: &Confinement) -> Vec<Check> {
                 let detail = state.as_ref().ok()?;
                 Some(format!("{layer} {detail}").trim_end().to_owned())
             });
-            let held = Check::new(ABOUT, State::Ok, held.collect::<Vec<_>>().join(", "));
+            let held = DoctorResult::new(ABOUT, CheckState::Ok, held.collect::<Vec<_>>().join(", "));
             let missing = layers.missing().map(|(layer, why)| {
                 let text = format!("no {layer}: {why}");
-                Check::new(ABOUT, State::Warn, text).help(format!("without it {}", layer.without_it()))
+                DoctorResult::new(ABOUT, CheckState::Warn, text)
+                    .help(format!("without it {}", layer.without_it()))
             });
             std::iter::once(held).chain(missing).collect()
         }
-        Err(why) => vec![Check::new(ABOUT, State::Problem, why)],
+        Err(why) => vec![DoctorResult::new(ABOUT, CheckState::Problem, why)],
     }
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn layers_of(confinement: Confinement) -> Result<Layers, String> {
 
 async fn tried(confinement: Confinement) -> Result<Layers, String> {
     let launch = Launch {
-        input: Input::Null,
+        input: ProgramStdin::Null,
         inherited: Environment::of_process().all(),
         ..Launch::new("true", Profile::Workspace, confinement)
     };
@@ -60,32 +61,32 @@ async fn tried(confinement: Confinement) -> Result<Layers, String> {
     launched.layers.ok_or_else(|| "programs are not confined on this system".to_owned())
 }
 
-fn network(confinement: &Confinement) -> Check {
+fn network(confinement: &Confinement) -> DoctorResult {
     let Some(egress) = &confinement.egress else {
-        return Check::new(ABOUT, State::Ok, "network of programs: none");
+        return DoctorResult::new(ABOUT, CheckState::Ok, "network of programs: none");
     };
     let hosts: Vec<&str> = egress.hosts.iter().flatten().chain(&egress.private).map(String::as_str).collect();
-    Check::new(ABOUT, State::Ok, format!("network of programs: by proxy to {}", hosts.join(", ")))
+    DoctorResult::new(ABOUT, CheckState::Ok, format!("network of programs: by proxy to {}", hosts.join(", ")))
 }
 
 /// The programs that are confined.
-fn programs(place: &ProjectContext, confinement: &Confinement) -> Check {
+fn programs(place: &ProjectContext, confinement: &Confinement) -> DoctorResult {
     let named = named(place).into_iter();
     let confined = named.filter(|(kind, name)| profile(place, confinement, kind, name) != Profile::Trusted);
     let names: Vec<String> = confined.map(|(kind, name)| format!("{kind}:{name}")).collect();
     let names = ["Bash".to_owned(), "checks".to_owned()].into_iter().chain(names);
     let text = format!("confined: {}", names.collect::<Vec<_>>().join(", "));
-    Check::new(ABOUT, State::Ok, text)
+    DoctorResult::new(ABOUT, CheckState::Ok, text)
 }
 
-fn unconfined(place: &ProjectContext, confinement: &Confinement) -> Vec<Check> {
+fn unconfined(place: &ProjectContext, confinement: &Confinement) -> Vec<DoctorResult> {
     let mut all = named(place);
     all.push(("checks", String::new()));
     let unconfined =
         all.into_iter().filter(|(kind, name)| profile(place, confinement, kind, name) == Profile::Trusted);
     let check = |(kind, name): (&str, String)| {
         let text = format!("{kind} {name} is {}", Profile::Trusted).replace("  ", " ");
-        Check::new(ABOUT, State::Warn, text)
+        DoctorResult::new(ABOUT, CheckState::Warn, text)
             .help("turned off in the settings: `sandbox: off` or `tools.unconfined`")
     };
     unconfined.map(check).collect()
@@ -114,7 +115,8 @@ fn named(place: &ProjectContext) -> Vec<(&'static str, String)> {
     let servers = servers.into_iter().filter(|server| matches!(server.transport, McpTransport::Stdio { .. }));
     all.extend(servers.map(|server| ("mcp", server.name)));
     let (agents, _) = Agents::read(&place.root, &environment);
-    let programs = agents.all().iter().filter(|agent| matches!(agent.kind, Kind::Process | Kind::Acp));
+    let programs =
+        agents.all().iter().filter(|agent| matches!(agent.kind, AgentKind::Process | AgentKind::Acp));
     all.extend(programs.map(|agent| ("agent", agent.name.clone())));
     all
 }

@@ -4,12 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rawko_core::Value;
-use rawko_host::{Decision, Question, Services};
+use rawko_host::{GateDecision, GateQuestion, Services};
 
-use super::{Check, State};
+use super::{CheckState, DoctorResult};
 use crate::hosting::ProjectContext;
 
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     let settings = &place.settings;
     let services = settings.services(&place.root);
     let endpoints = settings.endpoints(&place.root);
@@ -21,11 +21,11 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     checks
 }
 
-fn look_at(place: &ProjectContext, about: &'static str, name: &str, table: &Services) -> Check {
+fn look_at(place: &ProjectContext, about: &'static str, name: &str, table: &Services) -> DoctorResult {
     let Some(service) = table.find(name) else {
-        return Check::new(about, State::Problem, format!("{name}: invalid settings"));
+        return DoctorResult::new(about, CheckState::Problem, format!("{name}: invalid settings"));
     };
-    let question = Question {
+    let question = GateQuestion {
         name,
         instance: "doctor",
         chart: "doctor",
@@ -34,8 +34,9 @@ fn look_at(place: &ProjectContext, about: &'static str, name: &str, table: &Serv
         policy: &Value::Null,
         now_ms: crate::times::now_ms(),
     };
-    if let Decision::Refused { rule, .. } = place.settings.gate().decide(&question) {
-        return Check::new(about, State::Warn, format!("{name}: every call is refused")).help(rule);
+    if let GateDecision::Refused { rule, .. } = place.settings.gate().decide(&question) {
+        return DoctorResult::new(about, CheckState::Warn, format!("{name}: every call is refused"))
+            .help(rule);
     }
     let provenance = service.provenance();
     let program = provenance.get("command").as_list().and_then(|words| words.first()).and_then(Value::as_str);
@@ -47,16 +48,18 @@ fn look_at(place: &ProjectContext, about: &'static str, name: &str, table: &Serv
             } else {
                 "install it, or give its path"
             };
-            Check::new(about, State::Problem, text).help(help)
+            DoctorResult::new(about, CheckState::Problem, text).help(help)
         }
-        Some(program) => Check::new(about, State::Ok, format!("{name}: allowed, runs `{program}`")),
+        Some(program) => {
+            DoctorResult::new(about, CheckState::Ok, format!("{name}: allowed, runs `{program}`"))
+        }
         None if !provenance.get("remote").is_null() => {
             let text = format!("{name}: allowed, provided by a program that connects to `rawko serve`");
-            Check::new(about, State::Ok, text)
+            DoctorResult::new(about, CheckState::Ok, text)
         }
         None => {
             let url = provenance.get("http").as_str().unwrap_or_default();
-            Check::new(about, State::Ok, format!("{name}: allowed, calls {url}"))
+            DoctorResult::new(about, CheckState::Ok, format!("{name}: allowed, calls {url}"))
         }
     }
 }

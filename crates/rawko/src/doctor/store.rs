@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use rawko_host::Reader;
-use rawko_store::{Lock, Report, StoreError};
+use rawko_host::SnapshotReader;
+use rawko_store::{Lock, StoreError, StoreReport};
 
-use super::{Check, State, contradictions};
+use super::{CheckState, DoctorResult, contradictions};
 use crate::authority::{credential_problem, leftover};
 use crate::files::shown;
 use crate::hosting::ProjectContext;
@@ -19,7 +19,7 @@ const VERY_LOW_BYTES: u64 = 32 * MIB;
 /// A disk that fills up in fewer days is a warning.
 const LOW_DAYS: u64 = 7;
 
-pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     if place.remote.is_some() {
         return vec![remote(place)];
     }
@@ -33,16 +33,19 @@ pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     checks
 }
 
-fn file(place: &ProjectContext) -> (Check, Option<Report>) {
+fn file(place: &ProjectContext) -> (DoctorResult, Option<StoreReport>) {
     let name = place.shown();
     let report = match place.reader() {
         Ok(Some(reader)) => report(&reader),
         Ok(None) => {
             let text = format!("{name}: not created yet; `rawko run` creates it");
-            return (Check::new("store", State::Ok, text), None);
+            return (DoctorResult::new("store", CheckState::Ok, text), None);
         }
         Err(failure) => {
-            return (Check::new("store", State::Problem, format!("{name}: {}", words(failure))), None);
+            return (
+                DoctorResult::new("store", CheckState::Problem, format!("{name}: {}", words(failure))),
+                None,
+            );
         }
     };
     let known = report.as_ref().ok().cloned();
@@ -50,7 +53,7 @@ fn file(place: &ProjectContext) -> (Check, Option<Report>) {
 }
 
 /// Returns the store's own report; if it finds nothing, contradictions between its tables.
-fn report(reader: &Reader) -> Result<Report, StoreError> {
+fn report(reader: &SnapshotReader) -> Result<StoreReport, StoreError> {
     let mut report = reader.store().report()?;
     if report.problems.is_empty() {
         report.problems = contradictions::find(reader)?;
@@ -59,7 +62,7 @@ fn report(reader: &Reader) -> Result<Report, StoreError> {
 }
 
 /// Warns about a store that agents may reach, and about one that is not used.
-fn location(place: &ProjectContext) -> Vec<Check> {
+fn location(place: &ProjectContext) -> Vec<DoctorResult> {
     let mut checks = Vec::new();
     let inside = place.root.canonicalize().ok().zip(place.store.canonicalize().ok());
     let state = place.state().ok().and_then(|state| state.path().canonicalize().ok());
@@ -67,99 +70,111 @@ fn location(place: &ProjectContext) -> Vec<Check> {
     if inside.is_some_and(|(root, store)| store.starts_with(root) && !in_state_dir(&store)) {
         let text = format!("{} is in the project, where agents can write", place.shown());
         let help = "remove `store.path` from the settings, or `--store`, to keep it in the state directory";
-        checks.push(Check::new("store", State::Warn, text).help(help));
+        checks.push(DoctorResult::new("store", CheckState::Warn, text).help(help));
     }
     if let Some(problem) = place.state().ok().and_then(credential_problem) {
         let text = format!("operator credential {problem}");
-        checks.push(Check::new("operator", State::Problem, text).help("commands that act on instances fail"));
+        checks.push(
+            DoctorResult::new("operator", CheckState::Problem, text)
+                .help("commands that act on instances fail"),
+        );
     }
     if let Some(old) = leftover(&place.root, &place.store) {
         let text = format!("{} is not used: the project has a store in the state directory", shown(&old));
         let help = format!("look at it with `--store {}`, or remove it", shown(&old));
-        checks.push(Check::new("store", State::Warn, text).help(help));
+        checks.push(DoctorResult::new("store", CheckState::Warn, text).help(help));
     }
     checks
 }
 
-fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
+fn judged(name: &str, report: Result<StoreReport, StoreError>) -> DoctorResult {
     match report {
         Ok(report) if report.problems.is_empty() => {
             let text = format!("{name}: intact, format {}, {}", report.format, contents(&report));
-            Check::new("store", State::Ok, text)
+            DoctorResult::new("store", CheckState::Ok, text)
         }
         Ok(report) => {
             let text = format!("{name}: damaged: {}", report.problems.join("; "));
             let help = "all other instances are intact; stop every rawko process that uses the store, keep a copy, \
                         and restore the last good backup with `rawko restore`";
-            Check::new("store", State::Problem, text).help(help)
+            DoctorResult::new("store", CheckState::Problem, text).help(help)
         }
-        Err(error) => Check::new("store", State::Problem, format!("{name}: {error}")),
+        Err(error) => DoctorResult::new("store", CheckState::Problem, format!("{name}: {error}")),
     }
 }
 
 /// Checks Restate. It manages its own storage, so only reachability and stuck invocations are visible.
-fn remote(place: &ProjectContext) -> Check {
+fn remote(place: &ProjectContext) -> DoctorResult {
     let name = place.shown();
     let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
     match report {
         Ok(Some(Ok(report))) if report.problems.is_empty() => {
-            Check::new("restate", State::Ok, format!("{name}: {}", contents(&report)))
+            DoctorResult::new("restate", CheckState::Ok, format!("{name}: {}", contents(&report)))
         }
         Ok(Some(Ok(report))) => {
             let text = format!("{name}: stuck invocations: {}", report.problems.join("; "));
-            Check::new("restate", State::Problem, text)
+            DoctorResult::new("restate", CheckState::Problem, text)
                 .help("check that a `rawko worker` is running and registered")
         }
-        Ok(Some(Err(error))) => Check::new("restate", State::Problem, format!("{name}: {error}")),
-        Ok(None) => Check::new("restate", State::Problem, name),
-        Err(failure) => Check::new("restate", State::Problem, format!("{name}: {}", words(failure))),
+        Ok(Some(Err(error))) => DoctorResult::new("restate", CheckState::Problem, format!("{name}: {error}")),
+        Ok(None) => DoctorResult::new("restate", CheckState::Problem, name),
+        Err(failure) => {
+            DoctorResult::new("restate", CheckState::Problem, format!("{name}: {}", words(failure)))
+        }
     }
 }
 
-fn contents(report: &Report) -> String {
+fn contents(report: &StoreReport) -> String {
     format!("{}, {}", count(report.instances, "instance"), count(report.records, "record"))
 }
 
-fn words(failure: crate::failure::Failure) -> String {
-    use crate::failure::Failure;
+fn words(failure: crate::failure::CommandFailure) -> String {
+    use crate::failure::CommandFailure;
     match failure {
-        Failure::Usage(message)
-        | Failure::Invalid(message)
-        | Failure::Credentials(message)
-        | Failure::Failed(message)
-        | Failure::Transient(message)
-        | Failure::Findings { message, .. } => message,
-        Failure::Interrupted => "interrupted".to_owned(),
-        Failure::Output(error) => error.to_string(),
+        CommandFailure::Usage(message)
+        | CommandFailure::Invalid(message)
+        | CommandFailure::Credentials(message)
+        | CommandFailure::Failed(message)
+        | CommandFailure::Transient(message)
+        | CommandFailure::Findings { message, .. } => message,
+        CommandFailure::Interrupted => "interrupted".to_owned(),
+        CommandFailure::Output(error) => error.to_string(),
     }
 }
 
-fn holder(place: &ProjectContext) -> Option<Check> {
+fn holder(place: &ProjectContext) -> Option<DoctorResult> {
     let holder = Lock::holder(&place.store)?;
     let since = times::ago(holder.started_ms, times::now_ms());
     let text = format!("in use by `{}` (process {}, started {since})", holder.command, holder.pid);
     Some(match &holder.socket {
-        Some(_) => Check::new("store", State::Ok, format!("{text}; other commands use it as their host")),
-        None => Check::new("store", State::Warn, text).help("it accepts no requests; wait until it ends"),
+        Some(_) => {
+            DoctorResult::new("store", CheckState::Ok, format!("{text}; other commands use it as their host"))
+        }
+        None => DoctorResult::new("store", CheckState::Warn, text)
+            .help("it accepts no requests; wait until it ends"),
     })
 }
 
-fn size(place: &ProjectContext) -> Option<Check> {
+fn size(place: &ProjectContext) -> Option<DoctorResult> {
     let bytes = std::fs::metadata(&place.store).ok()?.len();
     let shown = sizes::shown(bytes);
     Some(match place.settings.store_size_max() {
         Some(max) if bytes.saturating_mul(10) >= max.saturating_mul(9) => {
             let text = format!("size {shown} of at most {}", sizes::shown(max));
-            Check::new("store", State::Warn, text)
+            DoctorResult::new("store", CheckState::Warn, text)
                 .help("raise `store.size_max` in the settings, or remove old instances with `rawko prune`")
         }
-        Some(max) => Check::new("store", State::Ok, format!("size {shown} of at most {}", sizes::shown(max))),
-        None => Check::new("store", State::Ok, format!("size {shown}")),
+        Some(max) => DoctorResult::new(
+            "store",
+            CheckState::Ok,
+            format!("size {shown} of at most {}", sizes::shown(max)),
+        ),
+        None => DoctorResult::new("store", CheckState::Ok, format!("size {shown}")),
     })
 }
 
 /// Estimates the growth of the last 24 hours from the share of records written in that time.
-fn growth(place: &ProjectContext, report: &Report) -> Check {
+fn growth(place: &ProjectContext, report: &StoreReport) -> DoctorResult {
     let used = report.bytes.saturating_sub(report.free_bytes);
     let recent = report.recent_records;
     let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
@@ -177,26 +192,26 @@ fn growth(place: &ProjectContext, report: &Report) -> Check {
     match days {
         Some(days) if days < LOW_DAYS && used >= MIB => {
             let text = format!("{text}; full in {days} days at this rate");
-            Check::new("store", State::Warn, text)
+            DoctorResult::new("store", CheckState::Warn, text)
                 .help("remove old instances: `rawko prune --older-than 30d`")
         }
-        Some(_) | None => Check::new("store", State::Ok, text),
+        Some(_) | None => DoctorResult::new("store", CheckState::Ok, text),
     }
 }
 
-fn room(place: &ProjectContext) -> Option<Check> {
+fn room(place: &ProjectContext) -> Option<DoctorResult> {
     let folder = place.store.ancestors().skip(1).find(|folder| folder.is_dir());
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let text = format!("{} free on the disk", sizes::shown(free));
     let state = match free {
-        0..VERY_LOW_BYTES => State::Problem,
-        VERY_LOW_BYTES..LOW_BYTES => State::Warn,
-        LOW_BYTES.. => return Some(Check::new("disk", State::Ok, text)),
+        0..VERY_LOW_BYTES => CheckState::Problem,
+        VERY_LOW_BYTES..LOW_BYTES => CheckState::Warn,
+        LOW_BYTES.. => return Some(DoctorResult::new("disk", CheckState::Ok, text)),
     };
     Some(
-        Check::new("disk", state, text)
+        DoctorResult::new("disk", state, text)
             .help("free some space; a full disk stops all instances but loses nothing"),
     )
 }

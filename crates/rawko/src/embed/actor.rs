@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
-use rawko_host::{Edition, Host, PersonAnswer, Settled};
+use rawko_host::{Edition, Host, PersonAnswer, SettleReason};
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -111,9 +111,9 @@ impl Actor {
         loop {
             changes.borrow_and_update();
             match self.host().settled(&self.id, Duration::MAX).await? {
-                Settled::Over(_) | Settled::Failed => break,
-                Settled::Stuck(error) => return Err(error.into()),
-                Settled::Waiting(_) | Settled::Paused => {
+                SettleReason::Over(_) | SettleReason::Failed => break,
+                SettleReason::Stuck(error) => return Err(error.into()),
+                SettleReason::Waiting(_) | SettleReason::Paused => {
                     if changes.changed().await.is_err() {
                         return Err(rawko_host::HostError::Closing.into());
                     }
@@ -135,8 +135,11 @@ impl Actor {
     /// Waits until nothing runs: the instance is over, failed or paused, or waits for an event, a person or a timer.
     pub async fn settled(&self) -> Result<Snapshot> {
         match self.host().settled(&self.id, Duration::ZERO).await? {
-            Settled::Stuck(error) => Err(error.into()),
-            Settled::Over(_) | Settled::Failed | Settled::Waiting(_) | Settled::Paused => self.snapshot(),
+            SettleReason::Stuck(error) => Err(error.into()),
+            SettleReason::Over(_)
+            | SettleReason::Failed
+            | SettleReason::Waiting(_)
+            | SettleReason::Paused => self.snapshot(),
         }
     }
 

@@ -4,7 +4,7 @@ use rawko_host::HostError;
 use rawko_store::{ReadExportError, StoreError};
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The result of the façade's operations.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -82,16 +82,18 @@ impl From<StoreError> for Error {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<CommandFailure> for Error {
+    fn from(failure: CommandFailure) -> Self {
         match failure {
-            Failure::Usage(message) | Failure::Failed(message) => Error::Usage(message),
-            Failure::Invalid(message) => Error::Invalid(message),
-            Failure::Findings { rendered, message } => Error::Invalid(format!("{message}\n{rendered}")),
-            Failure::Credentials(message) => Error::Credentials(message),
-            Failure::Transient(message) => Error::Unavailable(message),
-            Failure::Interrupted => Error::Unavailable("interrupted".to_owned()),
-            Failure::Output(error) => Error::Unavailable(error.to_string()),
+            CommandFailure::Usage(message) | CommandFailure::Failed(message) => Error::Usage(message),
+            CommandFailure::Invalid(message) => Error::Invalid(message),
+            CommandFailure::Findings { rendered, message } => {
+                Error::Invalid(format!("{message}\n{rendered}"))
+            }
+            CommandFailure::Credentials(message) => Error::Credentials(message),
+            CommandFailure::Transient(message) => Error::Unavailable(message),
+            CommandFailure::Interrupted => Error::Unavailable("interrupted".to_owned()),
+            CommandFailure::Output(error) => Error::Unavailable(error.to_string()),
         }
     }
 }

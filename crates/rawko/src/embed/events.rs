@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName};
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use serde_json::Value as Json;
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::sync::watch;
@@ -45,7 +45,7 @@ pub enum Event {
 /// The events of an actor. Returned by [`Actor::events`].
 pub struct Events {
     actor: Actor,
-    progress: broadcast::Receiver<Progress>,
+    progress: broadcast::Receiver<CallProgress>,
     changes: watch::Receiver<u64>,
     ready: VecDeque<Event>,
     /// Input of tool calls that is still arriving, by call.
@@ -94,7 +94,7 @@ impl Events {
         }
     }
 
-    fn take(&mut self, heard: &Progress) {
+    fn take(&mut self, heard: &CallProgress) {
         let below = heard.instance.strip_prefix(self.actor.id());
         if !below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
             return;
@@ -125,7 +125,7 @@ impl Events {
     }
 
     /// Returns the agent that a call belongs to: the called one, or the one that the instance runs as.
-    fn agent_of(&mut self, heard: &Progress) -> String {
+    fn agent_of(&mut self, heard: &CallProgress) -> String {
         if let Some(agent) = ServiceName::member_of(&heard.name, ServiceClass::Agent) {
             return agent.to_owned();
         }

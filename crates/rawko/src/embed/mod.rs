@@ -22,11 +22,11 @@ pub use project::Project;
 pub use service::{TypedService, service, service_with_call};
 pub use snapshot::Snapshot;
 pub use snapshots::Snapshots;
-pub use task::{CheckResult, Task, TaskResult, task};
+pub use task::{Task, TaskCheck, TaskResult, task};
 
 /// Parts of the crates below that the façade's own functions take or return.
 pub use rawko_core::Status;
-pub use rawko_host::{Call, Category, Clock, OnRestart, PersonAnswer, Service, ServiceError};
+pub use rawko_host::{Category, Clock, OnRestart, PersonAnswer, Service, ServiceCall, ServiceError};
 pub use rawko_model::provider::{Provider, ScriptProblem, Scripted};
 
 /// Lets this program set up the sandbox of the programs that agents, checks and services start. Call it first in `main`:

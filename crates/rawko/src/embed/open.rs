@@ -10,16 +10,16 @@ use rawko_chart::{Registry, Severity};
 use rawko_core::World;
 use rawko_host::{Edition, Gate, Host, Services, Settings};
 use rawko_settings::{StateDir, make_private};
-use rawko_store::{Holder, Lock, MemoryStore, Options, SqliteStore, Store};
+use rawko_store::{Lock, LockHolder, MemoryStore, SqliteOptions, SqliteStore, Store};
 
 use super::error::{Error, Result};
 use super::options::{ProjectOptions, StoreChoice};
-use super::project::{Inner, Project};
+use super::project::{Project, ProjectInner};
 use crate::authority::{self, Operator};
 use crate::loading;
-use crate::project::Project as ProjectFiles;
+use crate::project::LoadedProject as ProjectFiles;
 use crate::times;
-use crate::trust::{self, Standing};
+use crate::trust::{self, TrustStanding};
 
 /// The source of rules that the program sets, in audits and refusals.
 const PROGRAM: &str = "the program";
@@ -52,7 +52,7 @@ pub(super) async fn open(options: ProjectOptions, directory: &Path) -> Result<Pr
     for chart in project.iter().flat_map(ProjectFiles::authority) {
         files.add(&root, &chart).map_err(unreadable)?;
     }
-    if let Standing::Differs(differences) = trust::standing(&root, &files)?
+    if let TrustStanding::Differs(differences) = trust::standing(&root, &files)?
         && !options.trust_files
     {
         return Err(Error::Untrusted(Error::from(trust::untrusted(&differences, &files)).to_string()));
@@ -150,7 +150,7 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
     let host = builder.start().await?;
     let (checked, lock) = (Mutex::new(built_in), Mutex::new(lock));
     let project = Project {
-        inner: Arc::new(Inner { host, root, settings, gate, agent_services, registry, checked, lock }),
+        inner: Arc::new(ProjectInner { host, root, settings, gate, agent_services, registry, checked, lock }),
     };
     for edition in &added {
         if let Err(error) = project.inner.check(edition) {
@@ -179,7 +179,7 @@ fn open_store(
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let drives = (!options.continue_all).then(Vec::new);
-    let holder = Holder {
+    let holder = LockHolder {
         pid: std::process::id(),
         command: program,
         started_ms: times::now_ms(),
@@ -187,14 +187,14 @@ fn open_store(
         drives,
     };
     let lock = Lock::take(&file, &holder)?;
-    let sizes = Options { size_max_bytes: settings.store_size_max(), ..Options::default() };
+    let sizes = SqliteOptions { size_max_bytes: settings.store_size_max(), ..SqliteOptions::default() };
     Ok((Arc::new(SqliteStore::open(&file, sizes)?), Some(lock)))
 }
 
 /// Returns the store that the commands use for this project. Acting on it needs the operator's credential.
 fn store_of_project(root: &Path, settings: &Settings) -> Result<PathBuf> {
     let state = StateDir::of(settings.environment());
-    let no_state = || crate::failure::Failure::Usage(rawko_settings::NoStateDir.to_string());
+    let no_state = || crate::failure::CommandFailure::Usage(rawko_settings::NoStateDir.to_string());
     Operator::load(state.as_ref().map_err(|_| no_state()))?;
     if let Some(store) = settings.store_path(root) {
         authority::refuse_named(root, state.as_ref().ok(), &store)?;
@@ -224,7 +224,7 @@ fn with_models(mut agent_services: AgentServices, options: &ProjectOptions) -> A
 }
 
 /// Fails if there is an error among these findings, with all of them.
-fn refuse(problems: &work::Problems) -> Result<()> {
+fn refuse(problems: &work::AgentProblems) -> Result<()> {
     if !work::is_broken(problems) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! `PersistedSnapshot`: an instance as one JSON document. Its text is an export, verified by hashes when it is read.
 
-use rawko_store::Family;
+use rawko_store::InstanceFamily;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Error, Result};
@@ -19,7 +19,7 @@ pub struct PersistedSnapshot {
 }
 
 impl PersistedSnapshot {
-    pub(super) fn of(family: &Family) -> Result<PersistedSnapshot> {
+    pub(super) fn of(family: &InstanceFamily) -> Result<PersistedSnapshot> {
         let mut text = Vec::new();
         let cannot =
             |error: std::io::Error| Error::Usage(format!("the instance cannot be exported: {error}"));
@@ -32,8 +32,8 @@ impl PersistedSnapshot {
         })
     }
 
-    pub(super) fn family(&self) -> Result<Family> {
-        Ok(Family::read(self.export.as_bytes())?)
+    pub(super) fn family(&self) -> Result<InstanceFamily> {
+        Ok(InstanceFamily::read(self.export.as_bytes())?)
     }
 
     /// Returns the id of the instance.

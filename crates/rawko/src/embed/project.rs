@@ -18,10 +18,10 @@ use super::options::ProjectOptions;
 /// A project: charts, agents, services and a store of instances. Cheap to clone; all clones are the same project.
 #[derive(Clone)]
 pub struct Project {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<ProjectInner>,
 }
 
-pub(super) struct Inner {
+pub(super) struct ProjectInner {
     pub(super) host: Host,
     pub(super) root: Option<PathBuf>,
     pub(super) settings: Settings,
@@ -104,7 +104,7 @@ impl Project {
     }
 }
 
-impl Inner {
+impl ProjectInner {
     /// Checks a chart against services, agents and other charts, once.
     pub(super) fn check(&self, edition: &Edition) -> Result<()> {
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl Inner {
             checked.insert(edition.chart.hash());
             return Ok(());
         }
-        let report = render::report(&wrong, &source, render::Style { color: false });
+        let report = render::report(&wrong, &source, render::ReportStyle { color: false });
         Err(Error::Invalid(format!("`{}` is invalid\n{report}", edition.name)))
     }
 }

@@ -6,7 +6,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use rawko_core::{ServiceSpec, Value};
-use rawko_host::{Answer, AttemptOutcome, Call, Category, Closure, OnRestart, Service, ServiceError};
+use rawko_host::{
+    AttemptOutcome, Category, Closure, OnRestart, Service, ServiceCall, ServiceError, ServiceFuture,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,7 +16,7 @@ use serde::de::DeserializeOwned;
 #[derive(Clone)]
 pub struct TypedService {
     spec: ServiceSpec,
-    run: Arc<dyn Fn(Call) -> Answer + Send + Sync>,
+    run: Arc<dyn Fn(ServiceCall) -> ServiceFuture + Send + Sync>,
 }
 
 /// Creates a service from an async function of one serde type to another.
@@ -84,12 +86,12 @@ where
     I: DeserializeOwned + 'static,
     O: Serialize + DeserializeOwned + 'static,
     E: Into<ServiceError> + 'static,
-    F: Fn(I, Call) -> R + Send + Sync + 'static,
+    F: Fn(I, ServiceCall) -> R + Send + Sync + 'static,
     R: Future<Output = Result<O, E>> + Send + 'static,
 {
     let name = name.as_ref();
     let spec = ServiceSpec::typed::<I, O>(name);
-    let run = move |call: Call| -> Answer {
+    let run = move |call: ServiceCall| -> ServiceFuture {
         let input = match serde_json::from_value(call.input.to_json()) {
             Ok(input) => input,
             Err(error) => {

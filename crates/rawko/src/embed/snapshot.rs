@@ -1,7 +1,7 @@
 //! `Snapshot`: an instance after one step, as plain data.
 
 use rawko_core::Status;
-use rawko_host::Restored;
+use rawko_host::RestoredSnapshot;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -28,7 +28,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(restored: &Restored) -> Snapshot {
+    pub(super) fn of(restored: &RestoredSnapshot) -> Snapshot {
         let (chart, snapshot) = (&restored.chart, &restored.snapshot);
         Snapshot {
             step: snapshot.step_number(),

@@ -127,7 +127,7 @@ pub struct TaskResult {
     pub verified: bool,
     /// The project's checks with their results.
     #[serde(default, deserialize_with = "or_default")]
-    pub checks: Vec<CheckResult>,
+    pub checks: Vec<TaskCheck>,
     /// The whole output of the orchestrator: changed files, verdicts, cost.
     #[serde(skip)]
     pub output: Json,
@@ -136,7 +136,7 @@ pub struct TaskResult {
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
-pub struct CheckResult {
+pub struct TaskCheck {
     /// The name in the settings.
     pub name: String,
     /// True if it passed.

@@ -5,11 +5,11 @@ use serde_json::{Value as Json, json};
 
 use super::OutputFormat;
 use super::requests::{answer_option, request_lines};
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::Rest;
 use crate::journal::{lines, words};
-use crate::standing::{Ask, Standing};
+use crate::standing::{InstanceStanding, PendingAsk};
 use crate::task_request::{is_own, is_workflow};
 use crate::times;
 use rawko_store::{InstanceStatus, Outcome};
@@ -18,24 +18,28 @@ use rawko_view::rows::outcome;
 
 /// The reason that following ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Ended {
+pub(crate) enum FollowEnd {
     Rest(Rest),
     /// A signal; the work continues with the next host.
-    Parked(Verdict),
+    Parked(CommandVerdict),
     /// Ctrl-C; the instance is paused.
-    Paused(Verdict),
+    Paused(CommandVerdict),
 }
 
-pub(crate) struct Ending<'a> {
-    pub(crate) standing: &'a Standing,
-    pub(crate) ended: Ended,
+pub(crate) struct RunEnding<'a> {
+    pub(crate) standing: &'a InstanceStanding,
+    pub(crate) ended: FollowEnd,
     /// The host of the instance, if it is another process.
     pub(crate) other: Option<String>,
 }
 
-impl Ending<'_> {
+impl RunEnding<'_> {
     /// Prints the end in the given format and returns the verdict.
-    pub(crate) fn tell(&self, format: OutputFormat, console: &mut Console) -> Result<Verdict, Failure> {
+    pub(crate) fn tell(
+        &self,
+        format: OutputFormat,
+        console: &mut Console,
+    ) -> Result<CommandVerdict, CommandFailure> {
         match format {
             OutputFormat::Text => {}
             OutputFormat::Json | OutputFormat::StreamJson => console.line(&self.result().to_string())?,
@@ -44,71 +48,71 @@ impl Ending<'_> {
         Ok(self.verdict())
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> CommandVerdict {
         match &self.ended {
-            Ended::Parked(verdict) | Ended::Paused(verdict) => *verdict,
-            Ended::Rest(Rest::Over(Status::Done)) => self.final_verdict(),
-            Ended::Rest(Rest::Over(_)) => Verdict::Failed,
-            Ended::Rest(Rest::Failed) => match self.error().get("category").as_str() {
-                Some("limit") => Verdict::Limit,
-                Some("loop") => Verdict::Loop,
+            FollowEnd::Parked(verdict) | FollowEnd::Paused(verdict) => *verdict,
+            FollowEnd::Rest(Rest::Over(Status::Done)) => self.final_verdict(),
+            FollowEnd::Rest(Rest::Over(_)) => CommandVerdict::Failed,
+            FollowEnd::Rest(Rest::Failed) => match self.error().get("category").as_str() {
+                Some("limit") => CommandVerdict::Limit,
+                Some("loop") => CommandVerdict::Loop,
                 Some(_) | None => failed_by(&self.error()),
             },
-            Ended::Rest(Rest::Waiting | Rest::Paused) => Verdict::Waiting,
-            Ended::Rest(Rest::Stuck { transient: true, .. }) => Verdict::Transient,
-            Ended::Rest(Rest::Stuck { transient: false, .. }) => Verdict::Failed,
+            FollowEnd::Rest(Rest::Waiting | Rest::Paused) => CommandVerdict::Waiting,
+            FollowEnd::Rest(Rest::Stuck { transient: true, .. }) => CommandVerdict::Transient,
+            FollowEnd::Rest(Rest::Stuck { transient: false, .. }) => CommandVerdict::Failed,
         }
     }
 
     /// Returns the verdict of the final state's tag; without a tag, success.
-    fn final_verdict(&self) -> Verdict {
-        let Standing { snapshot, chart, .. } = self.standing;
+    fn final_verdict(&self) -> CommandVerdict {
+        let InstanceStanding { snapshot, chart, .. } = self.standing;
         let ended = snapshot.configuration().frontier().iter();
         let tags: Vec<&str> =
             ended.flat_map(|node| &chart.node(*node).docs.tags).map(|tag| tag.as_str()).collect();
         let verdicts = [
-            ("limit", Verdict::Limit),
-            ("loop", Verdict::Loop),
+            ("limit", CommandVerdict::Limit),
+            ("loop", CommandVerdict::Loop),
             // A task without progress and one that goes round in a circle have the same exit code.
-            ("stuck", Verdict::Loop),
-            ("error", Verdict::Failed),
-            ("failed", Verdict::Failed),
-            ("cancelled", Verdict::Failed),
+            ("stuck", CommandVerdict::Loop),
+            ("error", CommandVerdict::Failed),
+            ("failed", CommandVerdict::Failed),
+            ("cancelled", CommandVerdict::Failed),
         ];
         let found = verdicts.into_iter().find(|(tag, _)| tags.contains(tag));
         match found {
-            Some((_, Verdict::Failed)) => failed_by(snapshot.output().get("problem")),
+            Some((_, CommandVerdict::Failed)) => failed_by(snapshot.output().get("problem")),
             Some((_, verdict)) => verdict,
-            None => Verdict::Done,
+            None => CommandVerdict::Done,
         }
     }
 
     fn word(&self) -> &'static str {
         match &self.ended {
-            Ended::Parked(_) => "parked",
-            Ended::Paused(_) | Ended::Rest(Rest::Paused) => "paused",
-            Ended::Rest(Rest::Over(status)) => status.as_str(),
-            Ended::Rest(Rest::Failed) => "failed",
-            Ended::Rest(Rest::Waiting) => "waiting",
-            Ended::Rest(Rest::Stuck { .. }) => "stalled",
+            FollowEnd::Parked(_) => "parked",
+            FollowEnd::Paused(_) | FollowEnd::Rest(Rest::Paused) => "paused",
+            FollowEnd::Rest(Rest::Over(status)) => status.as_str(),
+            FollowEnd::Rest(Rest::Failed) => "failed",
+            FollowEnd::Rest(Rest::Waiting) => "waiting",
+            FollowEnd::Rest(Rest::Stuck { .. }) => "stalled",
         }
     }
 
     /// Returns the outcome of an ended instance, as `ps` shows it; else the reason why following it ended.
     fn outcome(&self) -> &'static str {
         match &self.ended {
-            Ended::Rest(Rest::Over(_)) => outcome(&self.standing.row).map_or("failed", Outcome::as_str),
-            Ended::Parked(_) | Ended::Paused(_) | Ended::Rest(_) => self.word(),
+            FollowEnd::Rest(Rest::Over(_)) => outcome(&self.standing.row).map_or("failed", Outcome::as_str),
+            FollowEnd::Parked(_) | FollowEnd::Paused(_) | FollowEnd::Rest(_) => self.word(),
         }
     }
 
     /// Returns the status as `ps` shows it.
     fn status(&self) -> &'static str {
         match &self.ended {
-            Ended::Rest(Rest::Over(_)) => InstanceStatus::Ended.as_str(),
-            Ended::Paused(_) | Ended::Rest(Rest::Paused) => InstanceStatus::Paused.as_str(),
-            Ended::Rest(Rest::Failed | Rest::Stuck { .. }) => InstanceStatus::Stalled.as_str(),
-            Ended::Parked(_) | Ended::Rest(Rest::Waiting) => InstanceStatus::Waiting.as_str(),
+            FollowEnd::Rest(Rest::Over(_)) => InstanceStatus::Ended.as_str(),
+            FollowEnd::Paused(_) | FollowEnd::Rest(Rest::Paused) => InstanceStatus::Paused.as_str(),
+            FollowEnd::Rest(Rest::Failed | Rest::Stuck { .. }) => InstanceStatus::Stalled.as_str(),
+            FollowEnd::Parked(_) | FollowEnd::Rest(Rest::Waiting) => InstanceStatus::Waiting.as_str(),
         }
     }
 
@@ -121,7 +125,7 @@ impl Ending<'_> {
             (Some(fault), _) => {
                 Value::map([("category", Value::str("step")), ("message", Value::str(fault))])
             }
-            (None, Ended::Rest(Rest::Stuck { message, .. })) => {
+            (None, FollowEnd::Rest(Rest::Stuck { message, .. })) => {
                 Value::map([("category", Value::str("store")), ("message", Value::str(message))])
             }
             (None, _) => Value::Null,
@@ -130,7 +134,7 @@ impl Ending<'_> {
 
     /// Returns the last line for programs.
     fn result(&self) -> Json {
-        let Standing { snapshot, chart, .. } = self.standing;
+        let InstanceStanding { snapshot, chart, .. } = self.standing;
         let mut result = json!({
             "v": lines::VERSION,
             "type": "result",
@@ -155,32 +159,32 @@ impl Ending<'_> {
     fn hint(&self, console: &mut Console) {
         let id = self.standing.id();
         match &self.ended {
-            Ended::Rest(Rest::Over(Status::Done)) => {}
-            Ended::Rest(Rest::Over(_)) => console.note(Style::Bad, "cancelled", id),
-            Ended::Rest(Rest::Failed) => self.tell_failure(console),
-            Ended::Rest(Rest::Stuck { message, .. }) => {
+            FollowEnd::Rest(Rest::Over(Status::Done)) => {}
+            FollowEnd::Rest(Rest::Over(_)) => console.note(TextStyle::Bad, "cancelled", id),
+            FollowEnd::Rest(Rest::Failed) => self.tell_failure(console),
+            FollowEnd::Rest(Rest::Stuck { message, .. }) => {
                 let text = format!("{message}\n{id} is unchanged; continue with `rawko resume {id}`");
-                console.note(Style::Bad, "stuck", &text);
+                console.note(TextStyle::Bad, "stuck", &text);
             }
-            Ended::Parked(_) => match &self.other {
+            FollowEnd::Parked(_) => match &self.other {
                 Some(other) => {
-                    console.note(Style::Notice, "detached", &format!("{id} continues in {other}"));
+                    console.note(TextStyle::Notice, "detached", &format!("{id} continues in {other}"));
                 }
                 None => {
                     let text = format!("continue with `rawko resume {id}`");
-                    console.note(Style::Notice, "parked", &text);
+                    console.note(TextStyle::Notice, "parked", &text);
                 }
             },
-            Ended::Paused(_) | Ended::Rest(Rest::Paused) => {
+            FollowEnd::Paused(_) | FollowEnd::Rest(Rest::Paused) => {
                 let text = format!("{id} moves only when it is resumed: `rawko resume {id}`");
-                console.note(Style::Notice, "paused", &text);
+                console.note(TextStyle::Notice, "paused", &text);
             }
-            Ended::Rest(Rest::Waiting) => {
+            FollowEnd::Rest(Rest::Waiting) => {
                 let text = match &self.other {
                     Some(other) => format!("{id} is hosted by {other}"),
                     None => format!("{id} is parked; continue with `rawko resume {id}`"),
                 };
-                console.note(Style::Notice, "waiting", &text);
+                console.note(TextStyle::Notice, "waiting", &text);
                 tell_waits(self.standing, console);
             }
         }
@@ -196,21 +200,21 @@ impl Ending<'_> {
             None => words::error(&self.error()),
         };
         let text = format!("{what}\n{id} keeps its state; retry with `rawko resume {id}`");
-        console.note(Style::Bad, "failed", &text);
+        console.note(TextStyle::Bad, "failed", &text);
     }
 }
 
 /// Returns the verdict for the code of a failure.
-fn failed_by(problem: &Value) -> Verdict {
+fn failed_by(problem: &Value) -> CommandVerdict {
     match problem.get("code").as_str() {
-        Some("authentication_failed") => Verdict::Credentials,
-        Some(_) | None if problem.get("transient").as_bool() == Some(true) => Verdict::Transient,
-        Some(_) | None => Verdict::Failed,
+        Some("authentication_failed") => CommandVerdict::Credentials,
+        Some(_) | None if problem.get("transient").as_bool() == Some(true) => CommandVerdict::Transient,
+        Some(_) | None => CommandVerdict::Failed,
     }
 }
 
 /// Returns the option that selects one of several requests of an instance.
-pub(crate) fn which(asks: &[Ask], ask: &Ask) -> String {
+pub(crate) fn which(asks: &[PendingAsk], ask: &PendingAsk) -> String {
     match asks.iter().filter(|other| other.instance == ask.instance).count() {
         0 | 1 => String::new(),
         _ if ask.invoke.contains('[') => format!(" --ask '{}'", ask.invoke),
@@ -219,7 +223,7 @@ pub(crate) fn which(asks: &[Ask], ask: &Ask) -> String {
 }
 
 /// Prints the events, answers and timers that an instance waits for.
-pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
+pub(crate) fn tell_waits(standing: &InstanceStanding, console: &mut Console) {
     let (id, now_ms) = (standing.id(), times::now_ms());
     let mut text = String::new();
     for ask in &standing.asks {

@@ -10,63 +10,71 @@ mod stream;
 mod task;
 
 pub(crate) use crate::task_request::is_own;
-pub(crate) use ending::{Ended, Ending, which};
+pub(crate) use ending::{FollowEnd, RunEnding, which};
 pub(crate) use narrator::Narrator;
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use requests::{answer_option, request_lines};
 pub(crate) use signals::Signals;
-use stream::Stream;
+use stream::ProgressStream;
 pub(crate) use task::{TaskEnding, grouped, tell_result};
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::{Progress, Reader};
+use rawko_host::{CallProgress, SnapshotReader};
 use tokio::sync::broadcast;
 
-use crate::console::{Console, Style};
-use crate::failure::{Failure, Verdict};
-use crate::hosting::{Access, NoAnswer, ProjectContext, Pulse, Request, Rest};
-use crate::journal::tail::Tail;
-use crate::journal::text::{self, Detail};
-use crate::journal::{self, Entry, Tree, lines};
-use crate::standing::{self, Standing};
+use crate::console::{Console, TextStyle};
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::hosting::{HostAccess, NoAnswer, ProjectContext, Pulse, Rest, SocketRequest};
+use crate::journal::tail::JournalTail;
+use crate::journal::text::{self, TextDetail};
+use crate::journal::{self, InstanceTree, JournalEntry, lines};
+use crate::standing::{self, InstanceStanding};
 use crate::times;
 
 /// Follows one instance.
-pub(crate) struct Follow<'a> {
+pub(crate) struct RunFollower<'a> {
     place: &'a ProjectContext,
     manner: Manner,
     id: String,
-    tail: Tail,
+    tail: JournalTail,
     /// Prints a task as a narrative instead of its states.
     narrator: Option<Narrator>,
     /// Live output of agents, for programs.
-    stream: Stream,
+    stream: ProgressStream,
     /// The command started or resumed the instance, so Ctrl-C pauses it also if another process hosts it.
     is_own: bool,
 }
 
 /// The reason that watching stopped.
-enum Watched {
+enum WatchEnd {
     Rest(Rest),
-    Signal(Verdict),
+    Signal(CommandVerdict),
     /// The hosting process is gone; another one has to take over.
     Gone,
 }
 
-impl<'a> Follow<'a> {
+impl<'a> RunFollower<'a> {
     /// Follows an instance from the record after `seq`.
     pub(crate) fn after(
         seq: u64,
-        access: &Access,
+        access: &HostAccess,
         id: &str,
         place: &'a ProjectContext,
         manner: Manner,
     ) -> Self {
         let world = manner.verbose.then(|| place.world());
-        let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
-        Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id), is_own: false }
+        let tail = JournalTail::after(seq, &access.reader(), InstanceTree::below(id), world);
+        Self {
+            place,
+            manner,
+            id: id.to_owned(),
+            tail,
+            narrator: None,
+            stream: ProgressStream::of(id),
+            is_own: false,
+        }
     }
 
     /// Follows an instance that this command started or resumed.
@@ -80,7 +88,11 @@ impl<'a> Follow<'a> {
     }
 
     /// Sets the progress events that were subscribed to before the instance began.
-    pub(crate) fn hearing(mut self, heard: Option<broadcast::Receiver<Progress>>, access: &Access) -> Self {
+    pub(crate) fn hearing(
+        mut self,
+        heard: Option<broadcast::Receiver<CallProgress>>,
+        access: &HostAccess,
+    ) -> Self {
         if self.manner.format == OutputFormat::StreamJson {
             self.stream.listen(heard, access.reader());
         }
@@ -90,49 +102,49 @@ impl<'a> Follow<'a> {
     /// Follows until the instance is over, fails or waits; Ctrl-C pauses it. Prints the end and returns the verdict.
     pub(crate) async fn until_end(
         self,
-        access: Access,
+        access: HostAccess,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<CommandVerdict, CommandFailure> {
         let (place, format, id) = (self.place, self.manner.format, self.id.clone());
         let (ended, reader, other) = self.until_rest(access, signals, console).await?;
-        let standing = Standing::of(&reader, &id, &place.world(), times::now_ms())?;
-        Ending { standing: &standing, ended, other }.tell(format, console)
+        let standing = InstanceStanding::of(&reader, &id, &place.world(), times::now_ms())?;
+        RunEnding { standing: &standing, ended, other }.tell(format, console)
     }
 
-    /// Like [`Follow::until_end`], without printing the end. Returns the reason, a reader, and the host if it is
+    /// Like [`RunFollower::until_end`], without printing the end. Returns the reason, a reader, and the host if it is
     /// another process.
     pub(crate) async fn until_rest(
         mut self,
-        mut access: Access,
+        mut access: HostAccess,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<(Ended, Reader, Option<String>), Failure> {
+    ) -> Result<(FollowEnd, SnapshotReader, Option<String>), CommandFailure> {
         let mut patience = self.manner.patience;
         let mut calm_at = None;
         let outcome = loop {
             match self.watch(&mut access, patience, signals, console).await {
-                Ok(Watched::Rest(Rest::Waiting)) if let Some(longer) = self.until_retry(&access)? => {
+                Ok(WatchEnd::Rest(Rest::Waiting)) if let Some(longer) = self.until_retry(&access)? => {
                     patience = longer;
                 }
                 // The next attempt may have begun between the two reads: the instance is idle only if no record was
                 // added between two waits.
-                Ok(Watched::Rest(Rest::Waiting))
+                Ok(WatchEnd::Rest(Rest::Waiting))
                     if calm_at.replace(self.tail.seq()) != Some(self.tail.seq()) =>
                 {
                     patience = self.manner.patience;
                 }
-                Ok(Watched::Gone) => match Access::open(self.place, &[], console).await {
+                Ok(WatchEnd::Gone) => match HostAccess::open(self.place, &[], console).await {
                     Ok(next) => {
                         let world = self.manner.verbose.then(|| self.place.world());
                         let (seq, reader) = (self.tail.seq(), next.reader());
-                        self.tail = Tail::after(seq, &reader, Tree::below(&self.id), world);
+                        self.tail = JournalTail::after(seq, &reader, InstanceTree::below(&self.id), world);
                         access = next;
                     }
                     Err(failure) => return Err(failure),
                 },
-                Ok(Watched::Rest(rest)) => break self.rested(rest, &mut access, signals, console).await,
-                Ok(Watched::Signal(verdict)) => break self.interrupted(verdict, &mut access, console).await,
+                Ok(WatchEnd::Rest(rest)) => break self.rested(rest, &mut access, signals, console).await,
+                Ok(WatchEnd::Signal(verdict)) => break self.interrupted(verdict, &mut access, console).await,
                 Err(failure) => break Err(failure),
             }
         };
@@ -148,39 +160,41 @@ impl<'a> Follow<'a> {
     /// host.
     async fn interrupted(
         &self,
-        verdict: Verdict,
-        access: &mut Access,
+        verdict: CommandVerdict,
+        access: &mut HostAccess,
         console: &mut Console,
-    ) -> Result<Ended, Failure> {
-        if verdict != Verdict::Interrupted || (access.other().is_some() && !self.is_own) {
-            return Ok(Ended::Parked(verdict));
+    ) -> Result<FollowEnd, CommandFailure> {
+        if verdict != CommandVerdict::Interrupted || (access.other().is_some() && !self.is_own) {
+            return Ok(FollowEnd::Parked(verdict));
         }
-        let request = Request::Pause { id: self.id.clone() };
+        let request = SocketRequest::Pause { id: self.id.clone() };
         let asked = match access {
-            Access::Here(_) | Access::Elsewhere { .. } => access.ask(request).await,
+            HostAccess::Here(_) | HostAccess::Elsewhere { .. } => access.ask(request).await,
             // The connection is busy: its host still waits until the instance settles.
-            Access::There { .. } => {
-                let mut again = Access::open(self.place, &[], console).await?;
+            HostAccess::There { .. } => {
+                let mut again = HostAccess::open(self.place, &[], console).await?;
                 let asked = again.ask(request).await;
                 again.close(console).await;
                 asked
             }
         };
         match asked {
-            Ok(_) => Ok(Ended::Paused(verdict)),
+            Ok(_) => Ok(FollowEnd::Paused(verdict)),
             // It ended meanwhile, or its host did.
-            Err(NoAnswer::Refused(Failure::Failed(_)) | NoAnswer::Gone) => Ok(Ended::Parked(verdict)),
+            Err(NoAnswer::Refused(CommandFailure::Failed(_)) | NoAnswer::Gone) => {
+                Ok(FollowEnd::Parked(verdict))
+            }
             Err(NoAnswer::Refused(failure)) => Err(failure),
         }
     }
 
     async fn watch(
         &mut self,
-        access: &mut Access,
+        access: &mut HostAccess,
         patience: Duration,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<Watched, Failure> {
+    ) -> Result<WatchEnd, CommandFailure> {
         let mut pulse: Pulse = access.pulse();
         let is_live = self.narrator.as_ref().is_some_and(Narrator::is_live);
         let mut progress = access.progress().filter(|_| is_live);
@@ -194,12 +208,12 @@ impl<'a> Follow<'a> {
             self.catch_up(console)?;
             tokio::select! {
                 biased;
-                verdict = signals.next() => return Ok(Watched::Signal(verdict)),
+                verdict = signals.next() => return Ok(WatchEnd::Signal(verdict)),
                 outcome = &mut rest => {
                     self.catch_up(console)?;
                     return match outcome {
-                        Ok(rest) => Ok(Watched::Rest(rest)),
-                        Err(NoAnswer::Gone) => Ok(Watched::Gone),
+                        Ok(rest) => Ok(WatchEnd::Rest(rest)),
+                        Err(NoAnswer::Gone) => Ok(WatchEnd::Gone),
                         Err(NoAnswer::Refused(failure)) => Err(failure),
                     };
                 }
@@ -211,7 +225,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Returns how long to wait for the next attempt of a call, if it is soon.
-    fn until_retry(&self, access: &Access) -> Result<Option<Duration>, Failure> {
+    fn until_retry(&self, access: &HostAccess) -> Result<Option<Duration>, CommandFailure> {
         let Some(due_ms) = standing::next_retry_ms(&access.reader(), &self.id)? else { return Ok(None) };
         let left = u64::try_from(due_ms.saturating_sub(times::now_ms())).unwrap_or(0);
         let left = Duration::from_millis(left);
@@ -222,19 +236,19 @@ impl<'a> Follow<'a> {
     async fn rested(
         &mut self,
         rest: Rest,
-        access: &mut Access,
+        access: &mut HostAccess,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<FollowEnd, CommandFailure> {
         if matches!(rest, Rest::Stuck { .. }) {
-            return Ok(Ended::Rest(rest));
+            return Ok(FollowEnd::Rest(rest));
         }
         finish_others(&self.id, access, signals, console).await?;
-        Ok(Ended::Rest(rest))
+        Ok(FollowEnd::Rest(rest))
     }
 
     /// Shows new entries of the journal.
-    fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn catch_up(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         loop {
             self.stream.mark();
             self.read_on(console)?;
@@ -246,7 +260,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    fn read_on(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn read_on(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         let Self { manner: Manner { format, verbose, .. }, tail, narrator, stream, .. } = self;
         let (format, verbose) = (*format, *verbose);
         tail.read(|entry, name| {
@@ -266,7 +280,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Shows live output, after the steps that led to it.
-    fn hear(&mut self, heard: &Progress, console: &mut Console) -> Result<(), Failure> {
+    fn hear(&mut self, heard: &CallProgress, console: &mut Console) -> Result<(), CommandFailure> {
         let belongs = heard.instance.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
         if belongs && self.manner.format == OutputFormat::Text && !self.manner.verbose {
             if !self.narrator.as_ref().is_some_and(|narrator| narrator.is_hearing(heard)) {
@@ -281,7 +295,7 @@ impl<'a> Follow<'a> {
 }
 
 /// Returns the next progress event; never resolves without a sender.
-pub(crate) async fn next_progress(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress {
+pub(crate) async fn next_progress(progress: &mut Option<broadcast::Receiver<CallProgress>>) -> CallProgress {
     loop {
         let Some(receiver) = progress else { return std::future::pending().await };
         match receiver.recv().await {
@@ -294,20 +308,20 @@ pub(crate) async fn next_progress(progress: &mut Option<broadcast::Receiver<Prog
 }
 
 /// Prints the step's faults to stderr, in every output format.
-pub(crate) fn warn(entry: &Entry, name: &str, console: &mut Console) {
+pub(crate) fn warn(entry: &JournalEntry, name: &str, console: &mut Console) {
     let lead = if name.is_empty() { String::new() } else { format!("{name}: ") };
     for fault in entry.faults() {
-        console.note(Style::Notice, "warning", &format!("{lead}{fault}"));
+        console.note(TextStyle::Notice, "warning", &format!("{lead}{fault}"));
     }
 }
 
 fn show(
-    entry: &Entry,
+    entry: &JournalEntry,
     name: &Arc<str>,
     format: OutputFormat,
     verbose: bool,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     match format {
         OutputFormat::Json => Ok(()),
         OutputFormat::StreamJson => {
@@ -315,11 +329,11 @@ fn show(
         }
         OutputFormat::Text => {
             let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-            let lead = console.paint(Style::Dim, &lead);
+            let lead = console.paint(TextStyle::Dim, &lead);
             if entry.agent.is_some() && !verbose {
                 return text::print_agent(entry, &lead, console);
             }
-            text::print(entry, &lead, &lead, Detail { whole: verbose, warned: true }, console)
+            text::print(entry, &lead, &lead, TextDetail { whole: verbose, warned: true }, console)
         }
     }
 }
@@ -327,12 +341,16 @@ fn show(
 /// Waits until no call runs in this process; a signal parks the running ones.
 pub(crate) async fn finish_others(
     id: &str,
-    access: &mut Access,
+    access: &mut HostAccess,
     signals: &mut Signals,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for other in access.busy_besides(id)? {
-        console.note(Style::Dim, "note", &format!("waiting for running calls of {other}; Ctrl-C parks them"));
+        console.note(
+            TextStyle::Dim,
+            "note",
+            &format!("waiting for running calls of {other}; Ctrl-C parks them"),
+        );
         tokio::select! {
             _ = signals.next() => return Ok(()),
             _ = access.rest(&other, Duration::ZERO) => {}

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rawko_core::{Effect, ServiceClass, ServiceName, Value};
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
-use crate::journal::text::{self, Detail};
-use crate::journal::{Entry, What, agent, task};
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
+use crate::journal::text::{self, TextDetail};
+use crate::journal::{EntryBody, JournalEntry, agent, task};
 use crate::times;
 
 const WHO_WIDTH: usize = 10;
@@ -31,12 +31,12 @@ pub(crate) struct Narrator {
     plan: Value,
     /// The instance whose text is on the unfinished line.
     speaking: Option<Arc<str>>,
-    heard: HashMap<Arc<str>, Heard>,
+    heard: HashMap<Arc<str>, NarratedText>,
 }
 
 /// The received part of a response. The journal may contain the whole response before its last piece arrives.
 #[derive(Default)]
-struct Heard {
+struct NarratedText {
     text: String,
     /// Trailing line ends, printed only if more text follows.
     held: String,
@@ -77,12 +77,16 @@ impl Narrator {
         self.is_live
     }
 
-    pub(crate) fn is_hearing(&self, progress: &Progress) -> bool {
+    pub(crate) fn is_hearing(&self, progress: &CallProgress) -> bool {
         self.speaking.as_ref() == Some(&progress.instance)
     }
 
     /// Prints live text.
-    pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn hear(
+        &mut self,
+        progress: &CallProgress,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         if ServiceName::of(&progress.name).class != ServiceClass::Model {
             return Ok(());
         }
@@ -98,7 +102,7 @@ impl Narrator {
         match (kind, progress.data.get("text").as_str()) {
             (Some("reasoning_delta"), Some(text)) => {
                 if heard.is_ended {
-                    *heard = Heard { told_through: heard.told_through, ..Heard::default() };
+                    *heard = NarratedText { told_through: heard.told_through, ..NarratedText::default() };
                 }
                 heard.thought.push_str(text);
                 let is_line =
@@ -115,7 +119,7 @@ impl Narrator {
     }
 
     /// Prints the beginning of the model's thoughts, once for each response. They are never part of the answer.
-    fn tell_thought(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), Failure> {
+    fn tell_thought(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), CommandFailure> {
         let Some(heard) = self.heard.get_mut(instance) else { return Ok(()) };
         let line: String = heard.thought.trim().lines().next().unwrap_or_default().to_owned();
         if heard.is_thought_told || line.is_empty() {
@@ -124,17 +128,22 @@ impl Narrator {
         heard.is_thought_told = true;
         let line: String = line.chars().take(THOUGHT_CHARS).collect();
         self.end_line(console)?;
-        let line = console.paint(Style::Dim, &line);
-        say(agent_in(instance), "thinks", &line, Style::Dim, console)
+        let line = console.paint(TextStyle::Dim, &line);
+        say(agent_in(instance), "thinks", &line, TextStyle::Dim, console)
     }
 
-    fn hear_text(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
+    fn hear_text(
+        &mut self,
+        instance: &Arc<str>,
+        text: &str,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         let heard = self.heard.entry(Arc::clone(instance)).or_default();
         if text.is_empty() {
             return Ok(());
         }
         if heard.is_ended {
-            *heard = Heard { told_through: heard.told_through, ..Heard::default() };
+            *heard = NarratedText { told_through: heard.told_through, ..NarratedText::default() };
         }
         heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
         heard.text.push_str(text);
@@ -146,7 +155,7 @@ impl Narrator {
         heard.held.drain(..shown.len());
         if self.speaking.as_ref() != Some(instance) {
             self.end_line(console)?;
-            begin(agent_in(instance), "says", Style::Bold, console)?;
+            begin(agent_in(instance), "says", TextStyle::Bold, console)?;
             self.speaking = Some(Arc::clone(instance));
         }
         console.data(&indented(&shown))
@@ -154,13 +163,14 @@ impl Narrator {
 
     /// Completes a live response once it is in the journal: prints the missing part. Returns true if the whole response
     /// is printed.
-    fn catch_up(&mut self, entry: &Entry, console: &mut Console) -> Result<bool, Failure> {
-        let What::Answered { invoke, data } = &entry.what else { return Ok(false) };
+    fn catch_up(&mut self, entry: &JournalEntry, console: &mut Console) -> Result<bool, CommandFailure> {
+        let EntryBody::Answered { invoke, data } = &entry.what else { return Ok(false) };
         if invoke != "complete" || !self.is_live {
             return Ok(false);
         }
         let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
-        let before = std::mem::replace(heard, Heard { told_through: entry.step, ..Heard::default() });
+        let before =
+            std::mem::replace(heard, NarratedText { told_through: entry.step, ..NarratedText::default() });
         if before.is_data {
             return Ok(false);
         }
@@ -179,14 +189,20 @@ impl Narrator {
     }
 
     /// Prints a step of a workflow: the result of its checks, and the state that follows.
-    fn tell_phase(&mut self, entry: &Entry, is_root: bool, console: &mut Console) -> Result<(), Failure> {
+    fn tell_phase(
+        &mut self,
+        entry: &JournalEntry,
+        is_root: bool,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         tell_root(entry, console)?;
-        if let What::Answered { data, .. } = &entry.what {
+        if let EntryBody::Answered { data, .. } = &entry.what {
             let report = data.get("report");
             let report = if report.is_null() { data.get("evidence").get("report") } else { report };
             for check in report.get("checks").as_list().unwrap_or_default() {
                 let is_ok = check.get("ok").as_bool() == Some(true);
-                let (title, style) = if is_ok { ("passed", Style::Good) } else { ("failed", Style::Bad) };
+                let (title, style) =
+                    if is_ok { ("passed", TextStyle::Good) } else { ("failed", TextStyle::Bad) };
                 let text = |key: &str| check.get(key).as_str().unwrap_or_default().to_owned();
                 say("checks", title, &format!("{}: {}", text("name"), text("summary")), style, console)?;
             }
@@ -195,23 +211,23 @@ impl Narrator {
         match &mut self.states {
             Some(shown) if is_root && *shown != states => {
                 shown.clone_from(&states);
-                say("", "state", &states, Style::Dim, console)
+                say("", "state", &states, TextStyle::Dim, console)
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    fn end_line(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn end_line(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         if self.speaking.take().is_some() { console.line("") } else { Ok(()) }
     }
 
     /// Prints an entry of the journal.
     pub(crate) fn tell(
         &mut self,
-        entry: &Entry,
+        entry: &JournalEntry,
         name: &Arc<str>,
         console: &mut Console,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let was_heard = self.catch_up(entry, console)?;
         self.end_line(console)?;
         match &entry.agent {
@@ -219,7 +235,7 @@ impl Narrator {
             None if self.states.is_some() => self.tell_phase(entry, name.is_empty(), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-                text::print(entry, &lead, &lead, Detail { whole: false, warned: true }, console)?;
+                text::print(entry, &lead, &lead, TextDetail { whole: false, warned: true }, console)?;
             }
             None => tell_root(entry, console)?,
         }
@@ -230,7 +246,7 @@ impl Narrator {
     }
 
     /// Prints a new plan in full, then only changes.
-    fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), CommandFailure> {
         let steps = |plan: &Value| plan.get("steps").as_list().unwrap_or_default().to_vec();
         let (before, after) = (steps(&self.plan), steps(plan));
         let titles = |steps: &[Value]| -> Vec<String> { steps.iter().map(title).collect() };
@@ -249,17 +265,17 @@ impl Narrator {
         if lines.is_empty() {
             return Ok(());
         }
-        say("", "plan", &lines.join("\n"), Style::Accent, console)
+        say("", "plan", &lines.join("\n"), TextStyle::Accent, console)
     }
 }
 
 /// Prints an agent's step. For an agent that the task itself selected, the decisions before and after are more useful.
 fn tell_agent(
-    entry: &Entry,
+    entry: &JournalEntry,
     who: &str,
     (is_first, was_heard): (bool, bool),
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for (title, text) in agent::told(entry) {
         let is_known = match title {
             "says" => was_heard,
@@ -278,69 +294,69 @@ fn title(step: &Value) -> String {
     step.get("title").as_str().or_else(|| step.get("description").as_str()).unwrap_or_default().to_owned()
 }
 
-fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+fn tell_root(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandFailure> {
     if let Some(decision) = task::decision(entry) {
         let (title, words) = decision.words();
-        return say(ARBITER, title, &words, Style::Accent, console);
+        return say(ARBITER, title, &words, TextStyle::Accent, console);
     }
     match &entry.what {
-        What::CallFailed { invoke, error } => {
+        EntryBody::CallFailed { invoke, error } => {
             let message = error.get("message").as_str().unwrap_or("it failed");
             let who =
                 if is_arbiters(invoke) { ARBITER } else { error.get("agent").as_str().unwrap_or("agent") };
             let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "failed" };
-            say(who, title, message, Style::Bad, console)?;
+            say(who, title, message, TextStyle::Bad, console)?;
             if let Some((title, words)) = agent::switched(entry) {
-                say(who, title, &words, Style::Notice, console)?;
+                say(who, title, &words, TextStyle::Notice, console)?;
             }
         }
-        What::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
-            say("you", "said", data.get("text").as_str().unwrap_or_default(), Style::Bold, console)?;
+        EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
+            say("you", "said", data.get("text").as_str().unwrap_or_default(), TextStyle::Bold, console)?;
         }
-        What::Event { name, data, origin } if origin.is_null() => {
+        EntryBody::Event { name, data, origin } if origin.is_null() => {
             let data = if data.is_null() { String::new() } else { format!(" {data}") };
-            say("you", "sent", &format!("{name}{data}"), Style::Bold, console)?;
+            say("you", "sent", &format!("{name}{data}"), TextStyle::Bold, console)?;
             tell_logs(entry, console)?;
         }
-        What::Forked { from: Some((id, step)), .. } => {
-            say("", "resumed", &format!("from step {step} of {id}"), Style::Dim, console)?;
+        EntryBody::Forked { from: Some((id, step)), .. } => {
+            say("", "resumed", &format!("from step {step} of {id}"), TextStyle::Dim, console)?;
         }
-        What::Paused { by } => {
-            say("", "paused", &crate::journal::words::by_person(by), Style::Notice, console)?
+        EntryBody::Paused { by } => {
+            say("", "paused", &crate::journal::words::by_person(by), TextStyle::Notice, console)?
         }
-        What::Resumed { by, .. } => {
-            say("", "resumed", &crate::journal::words::by_person(by), Style::Dim, console)?
+        EntryBody::Resumed { by, .. } => {
+            say("", "resumed", &crate::journal::words::by_person(by), TextStyle::Dim, console)?
         }
-        What::Migrated { to: (chart, version), .. } => {
-            say("", "migrated", &format!("to {chart} {version}"), Style::Dim, console)?
+        EntryBody::Migrated { to: (chart, version), .. } => {
+            say("", "migrated", &format!("to {chart} {version}"), TextStyle::Dim, console)?
         }
-        What::Started { .. }
-        | What::Forked { .. }
-        | What::Event { .. }
-        | What::Timer(_)
-        | What::Answered { .. }
-        | What::Retried { .. }
-        | What::Cancelled { .. }
-        | What::Unreadable(_) => {}
+        EntryBody::Started { .. }
+        | EntryBody::Forked { .. }
+        | EntryBody::Event { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Answered { .. }
+        | EntryBody::Retried { .. }
+        | EntryBody::Cancelled { .. }
+        | EntryBody::Unreadable(_) => {}
     }
     if let Some(refusal) = &entry.refusal {
-        say("", "refused", refusal, Style::Bad, console)?;
+        say("", "refused", refusal, TextStyle::Bad, console)?;
     }
     tell_wait(entry, console)
 }
 
 /// Prints the log entries of the chart's response to an external event.
-fn tell_logs(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+fn tell_logs(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandFailure> {
     for told in &entry.effects {
         if let Effect::Log { message } = &told.effect {
             let message = message.trim_start_matches("[rawko] ");
-            say("", "", message, Style::Plain, console)?;
+            say("", "", message, TextStyle::Plain, console)?;
         }
     }
     Ok(())
 }
 
-fn tell_wait(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+fn tell_wait(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandFailure> {
     if !entry.configuration.iter().any(|path| path == "backing_off") {
         return Ok(());
     }
@@ -351,7 +367,7 @@ fn tell_wait(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
     match due {
         Some(due_ms) => {
             let left = times::span(due_ms.saturating_sub(entry.at_ms));
-            say("", "waiting", &left, Style::Notice, console)
+            say("", "waiting", &left, TextStyle::Notice, console)
         }
         None => Ok(()),
     }
@@ -380,13 +396,19 @@ fn indented(text: &str) -> String {
     text.replace('\n', &format!("\n{}", " ".repeat(WHO_WIDTH + 10)))
 }
 
-fn begin(who: &str, title: &str, style: Style, console: &mut Console) -> Result<(), Failure> {
-    let who = console.paint(Style::Dim, &format!("{who:<WHO_WIDTH$}"));
+fn begin(who: &str, title: &str, style: TextStyle, console: &mut Console) -> Result<(), CommandFailure> {
+    let who = console.paint(TextStyle::Dim, &format!("{who:<WHO_WIDTH$}"));
     let title = console.paint(style, &format!("{title:<8}"));
     console.data(&format!("{who} {title} "))
 }
 
-fn say(who: &str, title: &str, text: &str, style: Style, console: &mut Console) -> Result<(), Failure> {
+fn say(
+    who: &str,
+    title: &str,
+    text: &str,
+    style: TextStyle,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     for (number, line) in text.lines().enumerate() {
         let (who, title) = if number == 0 { (who, title) } else { ("", "") };
         begin(who, title, style, console)?;

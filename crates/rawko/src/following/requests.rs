@@ -2,13 +2,13 @@
 
 use rawko_core::Value;
 
-use crate::standing::Ask;
+use crate::standing::PendingAsk;
 
 /// Lines of a command or a diff that are printed.
 const DETAIL_LINES_MAX: usize = 30;
 
 /// Returns the lines of a permission or a question; `None` for other requests, whose input the chart defines.
-pub(crate) fn request_lines(ask: &Ask) -> Option<Vec<String>> {
+pub(crate) fn request_lines(ask: &PendingAsk) -> Option<Vec<String>> {
     let input = &ask.input;
     let text = |key: &str| input.get(key).as_str().map(str::trim_end).filter(|text| !text.is_empty());
     let is_permission = !input.get("tool").is_null() && !input.get("rule").is_null();
@@ -32,7 +32,7 @@ pub(crate) fn request_lines(ask: &Ask) -> Option<Vec<String>> {
 }
 
 /// Returns the options of `rawko approve` that a request needs.
-pub(crate) fn answer_option(ask: &Ask) -> &'static str {
+pub(crate) fn answer_option(ask: &PendingAsk) -> &'static str {
     match ask.input.get("kind").as_str() {
         Some("question") => " --data answer=TEXT",
         Some(_) | None => "",

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use rawko_host::Wait;
+use rawko_host::DrainWait;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::console::abandon_session;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 
 /// The signal that stopped this process, for the shutdown code.
 static LAST: AtomicU8 = AtomicU8::new(0);
@@ -15,10 +15,10 @@ const INTERRUPTED: u8 = 1;
 const TERMINATED: u8 = 2;
 
 /// Returns the calls to wait for at shutdown, if a signal was received.
-pub(crate) fn wait_for() -> Option<Wait> {
+pub(crate) fn wait_for() -> Option<DrainWait> {
     match LAST.load(Ordering::SeqCst) {
-        TERMINATED => Some(Wait::All),
-        INTERRUPTED => Some(Wait::Unrepeatable),
+        TERMINATED => Some(DrainWait::All),
+        INTERRUPTED => Some(DrainWait::Unrepeatable),
         _ => None,
     }
 }
@@ -51,9 +51,10 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Installs the signal handlers.
-    pub(crate) fn new() -> Result<Signals, Failure> {
+    pub(crate) fn new() -> Result<Signals, CommandFailure> {
         let listen = |kind| {
-            signal(kind).map_err(|error| Failure::Transient(format!("cannot listen to signals: {error}")))
+            signal(kind)
+                .map_err(|error| CommandFailure::Transient(format!("cannot listen to signals: {error}")))
         };
         Ok(Signals {
             interrupt: listen(SignalKind::interrupt())?,
@@ -63,16 +64,19 @@ impl Signals {
     }
 
     /// Waits for the first signal. Afterwards the next signal ends the process.
-    pub(crate) async fn next(&mut self) -> Verdict {
+    pub(crate) async fn next(&mut self) -> CommandVerdict {
         if self.came {
             return std::future::pending().await;
         }
         let verdict = tokio::select! {
-            _ = self.interrupt.recv() => Verdict::Interrupted,
-            _ = self.terminate.recv() => Verdict::Terminated,
+            _ = self.interrupt.recv() => CommandVerdict::Interrupted,
+            _ = self.terminate.recv() => CommandVerdict::Terminated,
         };
         self.came = true;
-        LAST.store(if verdict == Verdict::Terminated { TERMINATED } else { INTERRUPTED }, Ordering::SeqCst);
+        LAST.store(
+            if verdict == CommandVerdict::Terminated { TERMINATED } else { INTERRUPTED },
+            Ordering::SeqCst,
+        );
         tokio::spawn(exit_on_the_next());
         verdict
     }

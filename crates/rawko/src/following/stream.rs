@@ -1,39 +1,43 @@
-//! `Stream`: live output of agents as lines for programs, in the order of the journal: after the step that requested
+//! `ProgressStream`: live output of agents as lines for programs, in the order of the journal: after the step that requested
 //! it, before the step with the whole response.
 
 use rawko_core::{ServiceClass, ServiceName};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use rawko_host::{Progress, Reader};
+use rawko_host::{CallProgress, SnapshotReader};
 use serde_json::Value as Json;
 use tokio::sync::broadcast::{self, error};
 
-use crate::journal::{Entry, What, live};
+use crate::journal::{EntryBody, JournalEntry, live};
 
 /// Receives progress of the calls of this process. Empty if another process hosts.
-pub(crate) struct Stream {
+pub(crate) struct ProgressStream {
     /// The instance whose calls are shown, with its descendants.
     root: String,
-    receiver: Option<broadcast::Receiver<Progress>>,
-    reader: Option<Reader>,
-    waiting: VecDeque<Waiting>,
+    receiver: Option<broadcast::Receiver<CallProgress>>,
+    reader: Option<SnapshotReader>,
+    waiting: VecDeque<WaitingEvents>,
     agents: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
-struct Waiting {
-    heard: Progress,
+struct WaitingEvents {
+    heard: CallProgress,
     /// The step that led to it was shown.
     is_due: bool,
 }
 
-impl Stream {
+impl ProgressStream {
     pub(crate) fn of(root: &str) -> Self {
         let (root, waiting, agents) = (root.to_owned(), VecDeque::new(), HashMap::new());
         Self { root, receiver: None, reader: None, waiting, agents }
     }
 
-    pub(crate) fn listen(&mut self, receiver: Option<broadcast::Receiver<Progress>>, reader: Reader) {
+    pub(crate) fn listen(
+        &mut self,
+        receiver: Option<broadcast::Receiver<CallProgress>>,
+        reader: SnapshotReader,
+    ) {
         (self.receiver, self.reader) = (receiver, Some(reader));
     }
 
@@ -65,23 +69,23 @@ impl Stream {
     }
 
     /// Called before an entry is shown: returns the pieces of its response, all of which were sent before its commit.
-    pub(crate) fn before(&mut self, entry: &Entry) -> Vec<Json> {
+    pub(crate) fn before(&mut self, entry: &JournalEntry) -> Vec<Json> {
         let (invoke, text) = match &entry.what {
-            What::Answered { invoke, data } => (invoke, data.get("text").as_str().unwrap_or_default()),
-            What::CallFailed { invoke, .. } => (invoke, ""),
-            What::Started { .. }
-            | What::Forked { .. }
-            | What::Event { .. }
-            | What::Timer(_)
-            | What::Retried { .. }
-            | What::Cancelled { .. }
-            | What::Paused { .. }
-            | What::Resumed { .. }
-            | What::Migrated { .. }
-            | What::Unreadable(_) => return Vec::new(),
+            EntryBody::Answered { invoke, data } => (invoke, data.get("text").as_str().unwrap_or_default()),
+            EntryBody::CallFailed { invoke, .. } => (invoke, ""),
+            EntryBody::Started { .. }
+            | EntryBody::Forked { .. }
+            | EntryBody::Event { .. }
+            | EntryBody::Timer(_)
+            | EntryBody::Retried { .. }
+            | EntryBody::Cancelled { .. }
+            | EntryBody::Paused { .. }
+            | EntryBody::Resumed { .. }
+            | EntryBody::Migrated { .. }
+            | EntryBody::Unreadable(_) => return Vec::new(),
         };
         self.collect();
-        let is_its = |heard: &Progress| heard.instance == entry.instance && *heard.id == **invoke;
+        let is_its = |heard: &CallProgress| heard.instance == entry.instance && *heard.id == **invoke;
         let its = self.waiting.iter().map(|waiting| &waiting.heard).filter(|heard| is_its(heard));
         let mut left = live::belonging(its.map(|heard| &heard.data), text);
         self.take(|waiting| {
@@ -96,7 +100,7 @@ impl Stream {
         self.take(|waiting| waiting.is_due)
     }
 
-    fn take(&mut self, mut is_taken: impl FnMut(&Waiting) -> bool) -> Vec<Json> {
+    fn take(&mut self, mut is_taken: impl FnMut(&WaitingEvents) -> bool) -> Vec<Json> {
         let (mut lines, mut rest) = (Vec::new(), VecDeque::new());
         for waiting in std::mem::take(&mut self.waiting) {
             if is_taken(&waiting) {
@@ -119,15 +123,15 @@ impl Stream {
         }
     }
 
-    fn keep(&mut self, heard: Progress) {
+    fn keep(&mut self, heard: CallProgress) {
         let below = heard.instance.strip_prefix(&self.root);
         let belongs = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         if belongs && live::is_agents(&heard) {
-            self.waiting.push_back(Waiting { heard, is_due: false });
+            self.waiting.push_back(WaitingEvents { heard, is_due: false });
         }
     }
 
-    fn line(&mut self, heard: &Progress) -> Option<Json> {
+    fn line(&mut self, heard: &CallProgress) -> Option<Json> {
         let agent = match ServiceName::member_of(&heard.name, ServiceClass::Agent) {
             Some(agent) => agent.into(),
             None => self.agent_of(&heard.instance)?,

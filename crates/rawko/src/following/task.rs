@@ -1,38 +1,42 @@
 //! The end of a task as text: outcome, cost, and the next command to run.
 
 use rawko_core::{Status, Value};
-use rawko_host::{Reader, Spent};
+use rawko_host::{SnapshotReader, Spent};
 
-use super::{Ended, Ending, OutputFormat, is_own};
-use crate::console::{Console, Style};
+use super::{FollowEnd, OutputFormat, RunEnding, is_own};
+use crate::console::{Console, TextStyle};
 use crate::costs::{Costs, spent_until_now};
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, Rest};
 use crate::live_area::wrapped;
 use crate::raising;
 use crate::session;
-use crate::standing::Standing;
+use crate::standing::InstanceStanding;
 use crate::times;
 
 pub(crate) struct TaskEnding<'a> {
     pub(crate) place: &'a ProjectContext,
-    pub(crate) reader: &'a Reader,
+    pub(crate) reader: &'a SnapshotReader,
     pub(crate) id: &'a str,
-    pub(crate) ended: Ended,
+    pub(crate) ended: FollowEnd,
     pub(crate) other: Option<String>,
 }
 
 impl TaskEnding<'_> {
-    pub(crate) fn tell(self, format: OutputFormat, console: &mut Console) -> Result<Verdict, Failure> {
-        let standing = Standing::of(self.reader, self.id, &self.place.world(), times::now_ms())?;
-        let is_done = matches!(self.ended, Ended::Rest(Rest::Over(Status::Done)));
+    pub(crate) fn tell(
+        self,
+        format: OutputFormat,
+        console: &mut Console,
+    ) -> Result<CommandVerdict, CommandFailure> {
+        let standing = InstanceStanding::of(self.reader, self.id, &self.place.world(), times::now_ms())?;
+        let is_done = matches!(self.ended, FollowEnd::Rest(Rest::Over(Status::Done)));
         if format == OutputFormat::Text {
             if is_done {
                 console.line("")?;
                 tell_outcome(standing.snapshot.output(), console)?;
             }
             let spent = spent_words(&spent_until_now(self.reader, &standing.row)?);
-            let spent = console.paint(Style::Dim, &format!("spent {spent}"));
+            let spent = console.paint(TextStyle::Dim, &format!("spent {spent}"));
             print(&spent, console)?;
             // Programs read the plain text, which stays as it is.
             if session::is_on_terminal() {
@@ -40,7 +44,7 @@ impl TaskEnding<'_> {
             }
             console.flush()?;
         }
-        let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
+        let ending = RunEnding { standing: &standing, ended: self.ended, other: self.other };
         let verdict = ending.tell(format, console)?;
         if is_own(standing.chart.id()) {
             hint(&standing, verdict, console);
@@ -51,31 +55,31 @@ impl TaskEnding<'_> {
 
 /// Prints the result of a task that is over: outcome, checks, changed files, cost by agent and model, the next command.
 pub(crate) fn tell_result(
-    reader: &Reader,
-    standing: &Standing,
+    reader: &SnapshotReader,
+    standing: &InstanceStanding,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     tell_outcome(standing.snapshot.output(), console)?;
-    let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
+    let spent = console.paint(TextStyle::Dim, &format!("spent {}", spent_words(&standing.spent())));
     print(&spent, console)?;
     tell_costs(reader, standing.id(), console)?;
-    let ended = Ended::Rest(Rest::Over(standing.snapshot.status()));
-    let verdict = Ending { standing, ended, other: None }.verdict();
+    let ended = FollowEnd::Rest(Rest::Over(standing.snapshot.status()));
+    let verdict = RunEnding { standing, ended, other: None }.verdict();
     hint(standing, verdict, console);
     Ok(())
 }
 
 /// Prints tokens and cost by agent and model.
-fn tell_costs(reader: &Reader, id: &str, console: &mut Console) -> Result<(), Failure> {
+fn tell_costs(reader: &SnapshotReader, id: &str, console: &mut Console) -> Result<(), CommandFailure> {
     for line in Costs::read(reader, id)?.lines() {
-        let line = console.paint(Style::Dim, &format!("  {line}"));
+        let line = console.paint(TextStyle::Dim, &format!("  {line}"));
         console.line(&line)?;
     }
     Ok(())
 }
 
 /// Prints a line, on a terminal broken between words. Programs get it as it is.
-fn print(line: &str, console: &mut Console) -> Result<(), Failure> {
+fn print(line: &str, console: &mut Console) -> Result<(), CommandFailure> {
     let Some((columns, _)) = console.size() else { return console.line(line) };
     for line in line.lines() {
         for (number, part) in wrapped(line, columns.saturating_sub(2).max(10)).iter().enumerate() {
@@ -97,10 +101,13 @@ fn first_line(text: &str) -> String {
 const CHANGES_MAX: usize = 8;
 
 /// Prints the outcome: `complete  after 4 iterations: all tests pass`, `stopped: reached the limit of 2 iterations`
-fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
+fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), CommandFailure> {
     let outcome = output.get("outcome").as_str().unwrap_or("done");
-    let style =
-        if ["complete", "planned", "done", "finished"].contains(&outcome) { Style::Good } else { Style::Bad };
+    let style = if ["complete", "planned", "done", "finished"].contains(&outcome) {
+        TextStyle::Good
+    } else {
+        TextStyle::Bad
+    };
     let is_limit = outcome == "limit_reached";
     let word = if is_limit { "stopped".to_owned() } else { outcome.replace('_', " ") };
     let word = console.paint(style, &word);
@@ -125,13 +132,13 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Prints what supports the outcome: the checks, the changed files, and the files that were put back.
-fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), Failure> {
+fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), CommandFailure> {
     tell_checks(output, console)?;
     tell_changes(output, console)?;
     let restored: Vec<&str> =
         output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
     if !restored.is_empty() {
-        let word = console.paint(Style::Notice, "put back");
+        let word = console.paint(TextStyle::Notice, "put back");
         let restored = restored.join(", ");
         print(&format!("{word}  {restored}: agents changed what a check depends on"), console)?;
     }
@@ -139,11 +146,11 @@ fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Prints each check with its result.
-fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
+fn tell_checks(output: &Value, console: &mut Console) -> Result<(), CommandFailure> {
     let is_success =
         ["complete", "done", "finished"].contains(&output.get("outcome").as_str().unwrap_or_default());
     if output.get("verified").as_bool() == Some(false) && is_success {
-        let word = console.paint(Style::Notice, "unverified");
+        let word = console.paint(TextStyle::Notice, "unverified");
         return print(&format!("{word}  this project has no checks that could confirm it"), console);
     }
     // The phases give the whole report.
@@ -151,10 +158,10 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
     for check in checks.as_list().or(checks.get("checks").as_list()).unwrap_or_default() {
         let is_advice = check.get("decides").as_bool() == Some(false);
         let (style, word) = match check.get("ok").as_bool() {
-            Some(true) => (Style::Good, "passed"),
-            Some(false) | None if is_advice => (Style::Notice, "advice"),
-            Some(false) if check.get("errors").as_i64() == Some(0) => (Style::Notice, "not run"),
-            Some(false) | None => (Style::Bad, "failed"),
+            Some(true) => (TextStyle::Good, "passed"),
+            Some(false) | None if is_advice => (TextStyle::Notice, "advice"),
+            Some(false) if check.get("errors").as_i64() == Some(0) => (TextStyle::Notice, "not run"),
+            Some(false) | None => (TextStyle::Bad, "failed"),
         };
         let word = console.paint(style, word);
         let name = check.get("name").as_str().unwrap_or_default();
@@ -165,9 +172,9 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Prints the files that differ from the beginning: `changed  slugs.py (+3 -1), tests/test_slugs.py (+8 -0, test)`
-fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
+fn tell_changes(output: &Value, console: &mut Console) -> Result<(), CommandFailure> {
     if let Some(why) = output.get("changesProblem").as_str() {
-        let word = console.paint(Style::Notice, "changed");
+        let word = console.paint(TextStyle::Notice, "changed");
         return print(&format!("{word}  unknown: {why}"), console);
     }
     // The phases count their changes, and list the files apart.
@@ -192,7 +199,7 @@ fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
     if changes.len() > CHANGES_MAX {
         shown.push(format!("and {} more", changes.len() - CHANGES_MAX));
     }
-    let word = console.paint(Style::Notice, "changed");
+    let word = console.paint(TextStyle::Notice, "changed");
     print(&format!("{word}  {}", shown.join(", ")), console)
 }
 
@@ -217,31 +224,31 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Prints the next command to try.
-fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
+fn hint(standing: &InstanceStanding, verdict: CommandVerdict, console: &mut Console) {
     let (id, output) = (standing.id(), standing.snapshot.output());
     let text = match verdict {
-        Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
+        CommandVerdict::Done if output.get("outcome").as_str() == Some("planned") => {
             "nothing was changed; run it again without --dry-run".to_owned()
         }
-        Verdict::Done if session::is_on_terminal() => {
+        CommandVerdict::Done if session::is_on_terminal() => {
             format!("add to it: rawko task --continue {id} \"…\"; see why: rawko replay {id} --decisions")
         }
-        Verdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
-        Verdict::Limit if let Some(options) = raising::advice(standing) => {
+        CommandVerdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
+        CommandVerdict::Limit if let Some(options) = raising::advice(standing) => {
             format!("work is kept; continue with: rawko resume {id} {options}")
         }
-        Verdict::Limit | Verdict::Loop | Verdict::Failed => {
+        CommandVerdict::Limit | CommandVerdict::Loop | CommandVerdict::Failed => {
             format!("work is kept; see what happened: rawko history {id}")
         }
-        Verdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
-        Verdict::Transient => "temporary failure; try again later".to_owned(),
-        Verdict::Invalid
-        | Verdict::Undecided
-        | Verdict::Waiting
-        | Verdict::Interrupted
-        | Verdict::Terminated => return,
+        CommandVerdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
+        CommandVerdict::Transient => "temporary failure; try again later".to_owned(),
+        CommandVerdict::Invalid
+        | CommandVerdict::Undecided
+        | CommandVerdict::Waiting
+        | CommandVerdict::Interrupted
+        | CommandVerdict::Terminated => return,
     };
-    console.note(Style::Dim, "next", &text);
+    console.note(TextStyle::Dim, "next", &text);
 }
 
 #[cfg(test)]

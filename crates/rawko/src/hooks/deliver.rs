@@ -8,8 +8,8 @@ use super::HookOptions;
 use super::message::{HookEvent, HookInput};
 use crate::commands::run::texts;
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::hosting::{self, Access, NoAnswer, ProjectContext, Request};
+use crate::failure::CommandFailure;
+use crate::hosting::{self, HostAccess, NoAnswer, ProjectContext, SocketRequest};
 
 /// Below the timeouts in `.claude/settings.json`: a hook that Claude Code ends itself counts as no objection.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -23,10 +23,10 @@ pub(super) fn start(
     id: &str,
     options: &HookOptions<'_>,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let place = ProjectContext::in_directory(root, options.store)?;
     let chart = place.named(options.chart)?;
-    let request = Request::Start {
+    let request = SocketRequest::Start {
         charts: texts(std::slice::from_ref(&chart)),
         input: rawko_core::Value::Null,
         id: Some(id.to_owned()),
@@ -48,9 +48,9 @@ pub(super) fn send(
     input: &HookInput,
     options: &HookOptions<'_>,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let place = ProjectContext::in_directory(root, options.store)?;
-    let request = Request::Send {
+    let request = SocketRequest::Send {
         id: id.to_owned(),
         event: input.event_name(),
         data: input.event_data(),
@@ -63,11 +63,12 @@ pub(super) fn send(
 fn perform(
     place: &ProjectContext,
     id: &str,
-    request: Request,
+    request: SocketRequest,
     patience: Duration,
     console: &mut Console,
-) -> Result<(), Failure> {
-    let late = || Failure::Transient(format!("`{id}` is still at work after {} s", patience.as_secs()));
+) -> Result<(), CommandFailure> {
+    let late =
+        || CommandFailure::Transient(format!("`{id}` is still at work after {} s", patience.as_secs()));
     hosting::block_on(async {
         let outcome = tokio::time::timeout(patience, ask(place, id, &request, console)).await;
         outcome.unwrap_or_else(|_| Err(late()))
@@ -77,11 +78,11 @@ fn perform(
 async fn ask(
     place: &ProjectContext,
     id: &str,
-    request: &Request,
+    request: &SocketRequest,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for _ in 0..ATTEMPTS {
-        let mut access = Access::open(place, &[], console).await?;
+        let mut access = HostAccess::open(place, &[], console).await?;
         let outcome = match access.ask(request.clone()).await {
             Ok(_) => access.rest(id, Duration::ZERO).await.map(drop),
             Err(none) => Err(none),
@@ -93,5 +94,5 @@ async fn ask(
             Err(NoAnswer::Refused(failure)) => return Err(failure),
         }
     }
-    Err(Failure::Transient("the process that hosts the store exited before it answered".to_owned()))
+    Err(CommandFailure::Transient("the process that hosts the store exited before it answered".to_owned()))
 }

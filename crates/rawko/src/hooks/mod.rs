@@ -11,8 +11,8 @@ use rawko_core::Value;
 use rawko_tools::{CallVerdict, UnconfinedCalls};
 
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::hosting::{Refusal, StoreArgs};
+use crate::failure::CommandFailure;
+use crate::hosting::{RequestRefusal, StoreArgs};
 use crate::trust;
 use message::{HookEvent, HookInput, HookReply};
 use state::{HookPlace, RunState, run_id};
@@ -39,7 +39,7 @@ pub(crate) fn answer(text: &str, options: &HookOptions<'_>, console: &mut Consol
         true => HookReply::Pass,
         false => Hook { input: &input, options }
             .reply(console)
-            .unwrap_or_else(|failure| refused(&input, &Refusal::from(failure).message)),
+            .unwrap_or_else(|failure| refused(&input, &RequestRefusal::from(failure).message)),
     };
     Ok(reply.json(&input.hook_event_name).to_string())
 }
@@ -66,7 +66,7 @@ struct Hook<'a> {
 }
 
 impl Hook<'_> {
-    fn reply(&self, console: &mut Console) -> Result<HookReply, Failure> {
+    fn reply(&self, console: &mut Console) -> Result<HookReply, CommandFailure> {
         let place = HookPlace::find(&self.directory(), self.options.store)?;
         let id = run_id(&self.input.session_id);
         let run = place.run(&id, self.options.store)?;
@@ -97,7 +97,12 @@ impl Hook<'_> {
     }
 
     /// Decides on a call. A chart that handles the event moves first, if the call passes; then its new state decides, too.
-    fn before(&self, place: &HookPlace, run: RunState, console: &mut Console) -> Result<HookReply, Failure> {
+    fn before(
+        &self,
+        place: &HookPlace,
+        run: RunState,
+        console: &mut Console,
+    ) -> Result<HookReply, CommandFailure> {
         let verdict = self.judge(place, &run);
         if matches!(verdict, CallVerdict::Deny(_)) || !run.handles(&self.input.event_name()) {
             return Ok(self.decided(verdict, &run));
@@ -132,7 +137,12 @@ impl Hook<'_> {
     }
 
     /// Reports a call that ran. Claude gets the new state.
-    fn after(&self, place: &HookPlace, run: RunState, console: &mut Console) -> Result<HookReply, Failure> {
+    fn after(
+        &self,
+        place: &HookPlace,
+        run: RunState,
+        console: &mut Console,
+    ) -> Result<HookReply, CommandFailure> {
         let before = run.words();
         let (run, _) = self.deliver(place, run, console)?;
         let words = run.words();
@@ -141,7 +151,12 @@ impl Hook<'_> {
     }
 
     /// Decides if Claude may stop. A chart that does not handle the event is asked once only, so that nothing runs forever.
-    fn stop(&self, place: &HookPlace, run: RunState, console: &mut Console) -> Result<HookReply, Failure> {
+    fn stop(
+        &self,
+        place: &HookPlace,
+        run: RunState,
+        console: &mut Console,
+    ) -> Result<HookReply, CommandFailure> {
         let before = run.words();
         let (run, is_handled) = self.deliver(place, run, console)?;
         let words = run.words();
@@ -157,7 +172,7 @@ impl Hook<'_> {
         place: &HookPlace,
         run: RunState,
         console: &mut Console,
-    ) -> Result<(RunState, bool), Failure> {
+    ) -> Result<(RunState, bool), CommandFailure> {
         if !run.handles(&self.input.event_name()) {
             return Ok((run, false));
         }
@@ -165,8 +180,8 @@ impl Hook<'_> {
         Ok((self.again(place, &run.id)?, true))
     }
 
-    fn again(&self, place: &HookPlace, id: &str) -> Result<RunState, Failure> {
-        let missing = || Failure::Failed(format!("the run `{id}` is not in the store"));
+    fn again(&self, place: &HookPlace, id: &str) -> Result<RunState, CommandFailure> {
+        let missing = || CommandFailure::Failed(format!("the run `{id}` is not in the store"));
         place.run(id, self.options.store)?.ok_or_else(missing)
     }
 

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use rawko_agents::work;
 use rawko_chart::Severity;
-use rawko_core::{Chart, NodeId, Snapshot, Status, Trigger, Value};
-use rawko_host::{Flags, Reader, Settings};
+use rawko_core::{Chart, NodeId, Snapshot, Status, TransitionTrigger, Value};
+use rawko_host::{Flags, Settings, SnapshotReader};
 use rawko_settings::{StateDir, short_hash};
-use rawko_store::{Options, SqliteStore};
-use rawko_tools::{Grant, Layer, Permissions};
+use rawko_store::{SqliteOptions, SqliteStore};
+use rawko_tools::{Grant, GrantLayer, Permissions};
 
 use crate::authority;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::project::Project;
+use crate::project::LoadedProject;
 
 /// Longest part of a session id in the id of its run.
 const SESSION_CHARS_MAX: usize = 48;
@@ -50,9 +50,9 @@ pub(super) fn run_id(session: &str) -> String {
 
 impl HookPlace {
     /// Finds the project of a session. `directory` is where Claude Code was started.
-    pub(super) fn find(directory: &Path, args: &StoreArgs) -> Result<HookPlace, Failure> {
-        let root = Project::home_above(directory).ok_or_else(|| {
-            Failure::Usage(format!(
+    pub(super) fn find(directory: &Path, args: &StoreArgs) -> Result<HookPlace, CommandFailure> {
+        let root = LoadedProject::home_above(directory).ok_or_else(|| {
+            CommandFailure::Usage(format!(
                 "there is no `.rawko` in `{}` or above; run `rawko init --claude` there",
                 directory.display()
             ))
@@ -67,7 +67,7 @@ impl HookPlace {
             Some(file.to_string())
         });
         if let Some(file) = broken {
-            return Err(Failure::Invalid(format!("invalid settings in `{file}`; see `rawko doctor`")));
+            return Err(CommandFailure::Invalid(format!("invalid settings in `{file}`; see `rawko doctor`")));
         }
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let flags = Flags { store: args.store.as_ref().map(absolute), ..Flags::default() };
@@ -77,14 +77,14 @@ impl HookPlace {
     }
 
     /// Reads the run of a session; `None` if it has not begun.
-    pub(super) fn run(&self, id: &str, args: &StoreArgs) -> Result<Option<RunState>, Failure> {
+    pub(super) fn run(&self, id: &str, args: &StoreArgs) -> Result<Option<RunState>, CommandFailure> {
         let Some(reader) = self.reader(args)? else { return Ok(None) };
         let Some(row) = reader.store().find(id)? else { return Ok(None) };
         let restored = reader.snapshot(&row, None)?;
         Ok(Some(RunState { id: id.to_owned(), chart: restored.chart, snapshot: restored.snapshot }))
     }
 
-    fn reader(&self, args: &StoreArgs) -> Result<Option<Reader>, Failure> {
+    fn reader(&self, args: &StoreArgs) -> Result<Option<SnapshotReader>, CommandFailure> {
         let Some(store) = &self.store else {
             return ProjectContext::in_directory(&self.root, args)?.reader();
         };
@@ -93,9 +93,9 @@ impl HookPlace {
         if !store.exists() && !Path::new(&log).exists() {
             return Ok(None);
         }
-        let options = Options { read_only: true, ..Options::default() };
+        let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
         match SqliteStore::open(store, options) {
-            Ok(store) => Ok(Some(Reader::new(Arc::new(store)))),
+            Ok(store) => Ok(Some(SnapshotReader::new(Arc::new(store)))),
             // The creation was interrupted; the next host creates it.
             Err(_) if SqliteStore::is_blank(store) => Ok(None),
             Err(error) => Err(error.into()),
@@ -104,7 +104,7 @@ impl HookPlace {
 }
 
 /// Returns the file of the store; `None` if the instances are on Restate.
-fn store(root: &Path, settings: &Settings, args: &StoreArgs) -> Result<Option<PathBuf>, Failure> {
+fn store(root: &Path, settings: &Settings, args: &StoreArgs) -> Result<Option<PathBuf>, CommandFailure> {
     if args.host.is_remote(settings)? {
         return Ok(None);
     }
@@ -118,7 +118,9 @@ fn store(root: &Path, settings: &Settings, args: &StoreArgs) -> Result<Option<Pa
             }
             Ok(Some(store))
         }
-        None => state.map(|state| Some(state.store(root))).map_err(|error| Failure::Usage(error.to_string())),
+        None => state
+            .map(|state| Some(state.store(root)))
+            .map_err(|error| CommandFailure::Usage(error.to_string())),
     }
 }
 
@@ -130,25 +132,25 @@ impl RunState {
         }
         let active = self.chart.active(self.snapshot.configuration());
         self.chart.transition_ids().map(|id| self.chart.transition(id)).any(|transition| {
-            matches!(&transition.trigger, Trigger::Event(descriptor) if matches(descriptor, event))
+            matches!(&transition.trigger, TransitionTrigger::Event(descriptor) if matches(descriptor, event))
                 && active.contains(transition.source)
         })
     }
 
     /// Returns the tools of the active states as a grant, with the rules of the settings.
     pub(super) fn grant(&self, permissions: impl IntoIterator<Item = Permissions>) -> Grant {
-        let mut layers: Vec<Layer> = self.leaves().filter_map(|leaf| self.layer(leaf)).collect();
+        let mut layers: Vec<GrantLayer> = self.leaves().filter_map(|leaf| self.layer(leaf)).collect();
         if self.snapshot.status() != Status::Active {
             let source = format!("the run `{}`, which is over", self.id);
             let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
-            layers.push(Layer { source, blocked, ..Layer::default() });
+            layers.push(GrantLayer { source, blocked, ..GrantLayer::default() });
         }
         let mut grant = Grant::new(layers);
         grant.add_permissions(permissions);
         grant
     }
 
-    fn layer(&self, leaf: NodeId) -> Option<Layer> {
+    fn layer(&self, leaf: NodeId) -> Option<GrantLayer> {
         let node = self.chart.node(leaf);
         let tools = node.policy.get("tools");
         let names = |key: &str| -> Option<Vec<String>> {
@@ -156,11 +158,11 @@ impl RunState {
             Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         };
         tools.as_map()?;
-        Some(Layer {
+        Some(GrantLayer {
             source: format!("the state `{}` of the chart `{}`", node.path, self.chart.id()),
             allowed: names("allowed"),
             blocked: names("blocked").unwrap_or_default(),
-            ..Layer::default()
+            ..GrantLayer::default()
         })
     }
 

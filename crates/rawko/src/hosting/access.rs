@@ -1,4 +1,4 @@
-//! `Access`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
+//! `HostAccess`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
 //! or they live on Restate.
 
 mod live;
@@ -9,27 +9,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Library, Reader};
+use rawko_host::{Edition, Host, Library, SnapshotReader};
 use rawko_restate::RestateEngine;
-use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
+use rawko_store::{Filter, Lock, LockHolder, SqliteOptions, SqliteStore, Store, StoreError, WaitReason};
 use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
 
-use super::client::{Client, NoAnswer};
+use super::client::{NoAnswer, SocketClient};
 use super::endpoint::ChannelEndpoint;
 use super::execute::{execute, execute_on_engine};
 use super::local_client::LocalClient;
 use super::project_context::ProjectContext;
-use super::protocol::{Answer, Request, Rest};
-use super::remote::Remote;
-use super::server::{self, Server};
+use super::protocol::{HostAnswer, Rest, SocketRequest};
+use super::remote::RestateAccess;
+use super::server::{self, SocketServer};
 use crate::authority::Operator;
 use crate::checkpoints::pruning;
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::following::signals;
 use crate::retention::RetentionSettings;
-use crate::{times, watching};
+use crate::{host_telemetry, times};
 
 /// Number of attempts to reach a holder that is starting or ending.
 const ATTEMPTS: usize = 200;
@@ -37,15 +37,15 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 pub(crate) use live::Pulse;
 pub(crate) use messenger::Messenger;
 
-pub(crate) enum Access {
+pub(crate) enum HostAccess {
     /// This process hosts.
     Here(Box<RunningHost>),
     /// Another process hosts.
-    There { client: Client, reader: Reader, socket: PathBuf, operator: Operator },
+    There { client: SocketClient, reader: SnapshotReader, socket: PathBuf, operator: Operator },
     /// Workers of Restate host.
     Elsewhere {
         engine: Arc<RestateEngine>,
-        reader: Reader,
+        reader: SnapshotReader,
         words: String,
         telemetry: Option<Arc<Telemetry>>,
         operator: Operator,
@@ -57,7 +57,7 @@ pub(crate) struct RunningHost {
     host: Host,
     local_client: LocalClient,
     channels: ChannelEndpoint,
-    server: Option<Server>,
+    server: Option<SocketServer>,
     operator: Operator,
     telemetry: Option<Arc<Telemetry>>,
     /// Released last.
@@ -66,13 +66,13 @@ pub(crate) struct RunningHost {
     grace: Duration,
 }
 
-impl Access {
+impl HostAccess {
     /// Holds the store and hosts, or connects to the holder. `charts` can be started besides those of the project.
     pub(crate) async fn open(
         place: &ProjectContext,
         charts: &[Edition],
         console: &mut Console,
-    ) -> Result<Access, Failure> {
+    ) -> Result<HostAccess, CommandFailure> {
         // Before anything of the project is judged: a process without authority needs no other explanation.
         let operator = match &place.remote {
             Some(_) => Operator::without_token()?,
@@ -81,7 +81,7 @@ impl Access {
         place.insist_on_settings(console)?;
         place.insist_on_trust(console)?;
         if let Some(remote) = &place.remote {
-            return Access::elsewhere(remote, place, charts, operator);
+            return HostAccess::elsewhere(remote, place, charts, operator);
         }
         place.make_state_directory()?;
         let socket = place.socket()?;
@@ -89,7 +89,7 @@ impl Access {
             match hold(place, &socket) {
                 Ok((held, listener)) => {
                     let hosting = RunningHost::start(place, charts, held, listener, operator).await?;
-                    return Ok(Access::Here(Box::new(hosting)));
+                    return Ok(HostAccess::Here(Box::new(hosting)));
                 }
                 Err(StoreError::Held { place: store, holder: words }) => {
                     if let Some(there) = ask_holder(place, &operator, &socket, &store, &words).await? {
@@ -101,16 +101,19 @@ impl Access {
             tokio::time::sleep(BETWEEN_ATTEMPTS).await;
         }
         let who = Lock::holder(&place.store).map_or_else(|| "another process".to_owned(), |it| it.words());
-        Err(Failure::Transient(format!("{} is in use by {who}, which does not respond", place.shown())))
+        Err(CommandFailure::Transient(format!(
+            "{} is in use by {who}, which does not respond",
+            place.shown()
+        )))
     }
 
     /// Creates the access to Restate, without connecting.
     fn elsewhere(
-        remote: &Remote,
+        remote: &RestateAccess,
         place: &ProjectContext,
         charts: &[Edition],
         operator: Operator,
-    ) -> Result<Access, Failure> {
+    ) -> Result<HostAccess, CommandFailure> {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
@@ -119,36 +122,36 @@ impl Access {
         let reader = remote.reader.clone();
         // Workers report steps and calls; this process only has requests to report, when it serves.
         let telemetry = match place.watch.is_serving {
-            true => watching::start(place, Arc::clone(reader.store()))?,
+            true => host_telemetry::start(place, Arc::clone(reader.store()))?,
             false => None,
         };
-        watching::look_at_store(telemetry.as_ref(), &reader);
-        Ok(Access::Elsewhere { engine, reader, words: remote.words(), telemetry, operator })
+        host_telemetry::look_at_store(telemetry.as_ref(), &reader);
+        Ok(HostAccess::Elsewhere { engine, reader, words: remote.words(), telemetry, operator })
     }
 
-    pub(crate) fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> SnapshotReader {
         match self {
-            Access::Here(hosting) => hosting.host.reader().clone(),
-            Access::There { reader, .. } | Access::Elsewhere { reader, .. } => reader.clone(),
+            HostAccess::Here(hosting) => hosting.host.reader().clone(),
+            HostAccess::There { reader, .. } | HostAccess::Elsewhere { reader, .. } => reader.clone(),
         }
     }
 
     /// Returns the host, if it is not this process.
     pub(crate) fn other(&self) -> Option<String> {
         match self {
-            Access::Here(_) => None,
-            Access::There { client, .. } => Some(format!("process {}", client.pid)),
-            Access::Elsewhere { words, .. } => Some(words.clone()),
+            HostAccess::Here(_) => None,
+            HostAccess::There { client, .. } => Some(format!("process {}", client.pid)),
+            HostAccess::Elsewhere { words, .. } => Some(words.clone()),
         }
     }
 
-    pub(crate) async fn ask(&mut self, request: Request) -> Result<Answer, NoAnswer> {
+    pub(crate) async fn ask(&mut self, request: SocketRequest) -> Result<HostAnswer, NoAnswer> {
         match self {
-            Access::Here(hosting) => execute(&hosting.local_client, hosting.operator.name(), request)
+            HostAccess::Here(hosting) => execute(&hosting.local_client, hosting.operator.name(), request)
                 .await
                 .map_err(NoAnswer::Refused),
-            Access::There { client, .. } => client.ask(&request).await,
-            Access::Elsewhere { engine, operator, .. } => {
+            HostAccess::There { client, .. } => client.ask(&request).await,
+            HostAccess::Elsewhere { engine, operator, .. } => {
                 execute_on_engine(&**engine, operator.name(), request).await.map_err(NoAnswer::Refused)
             }
         }
@@ -158,17 +161,17 @@ impl Access {
     #[cfg(feature = "server")]
     pub(crate) fn local_client(&self) -> Option<&LocalClient> {
         match self {
-            Access::Here(hosting) => Some(&hosting.local_client),
-            Access::There { .. } | Access::Elsewhere { .. } => None,
+            HostAccess::Here(hosting) => Some(&hosting.local_client),
+            HostAccess::There { .. } | HostAccess::Elsewhere { .. } => None,
         }
     }
 
     /// Returns the engine that this process can use by itself; `None` if another process hosts.
     pub(crate) fn engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
         match self {
-            Access::Here(hosting) => Some(Arc::new(hosting.host.clone())),
-            Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn rawko_host::Engine>),
-            Access::There { .. } => None,
+            HostAccess::Here(hosting) => Some(Arc::new(hosting.host.clone())),
+            HostAccess::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn rawko_host::Engine>),
+            HostAccess::There { .. } => None,
         }
     }
 
@@ -176,27 +179,29 @@ impl Access {
     #[cfg(feature = "server")]
     pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         match self {
-            Access::Here(hosting) => hosting.telemetry.as_ref(),
-            Access::Elsewhere { telemetry, .. } => telemetry.as_ref(),
-            Access::There { .. } => None,
+            HostAccess::Here(hosting) => hosting.telemetry.as_ref(),
+            HostAccess::Elsewhere { telemetry, .. } => telemetry.as_ref(),
+            HostAccess::There { .. } => None,
         }
     }
 
     /// Waits until an instance settles.
     pub(crate) async fn rest(&mut self, id: &str, patience: Duration) -> Result<Rest, NoAnswer> {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-        match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
-            Answer::Settled(rest) => Ok(rest),
-            _ => Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned()))),
+        match self.ask(SocketRequest::Settle { id: id.to_owned(), patience_ms }).await? {
+            HostAnswer::Settled(rest) => Ok(rest),
+            _ => {
+                Err(NoAnswer::Refused(CommandFailure::Failed("unexpected response from the host".to_owned())))
+            }
         }
     }
 
     /// Returns other instances with running calls in this process, on behalf of other commands.
-    pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, Failure> {
-        let Access::Here(hosting) = self else { return Ok(Vec::new()) };
+    pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, CommandFailure> {
+        let HostAccess::Here(hosting) = self else { return Ok(Vec::new()) };
         let filter = Filter {
             statuses: vec![Status::Active],
-            waits: vec![Wait::Work],
+            waits: vec![WaitReason::Work],
             roots_only: true,
             ..Filter::default()
         };
@@ -213,9 +218,9 @@ impl Access {
     /// Stops hosting; the parked work continues with the next host.
     pub(crate) async fn close(self, console: &mut Console) {
         let hosting = match self {
-            Access::Here(hosting) => hosting,
-            Access::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
-            Access::There { .. } | Access::Elsewhere { .. } => return,
+            HostAccess::Here(hosting) => hosting,
+            HostAccess::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
+            HostAccess::There { .. } | HostAccess::Elsewhere { .. } => return,
         };
         let RunningHost { host, local_client, channels, server, operator: _, telemetry, lock, grace } =
             *hosting;
@@ -225,13 +230,13 @@ impl Access {
         channels.close();
         local_client.close().await;
         for complaint in host.take_complaints() {
-            console.note(Style::Notice, "warning", &complaint);
+            console.note(TextStyle::Notice, "warning", &complaint);
         }
         if let Some(wait) = signals::wait_for() {
             let calls = host.running_calls(wait);
             if calls > 0 {
                 let noun = if calls == 1 { "call" } else { "calls" };
-                console.note(Style::Dim, "waiting", &format!("for {calls} running {noun} to finish"));
+                console.note(TextStyle::Dim, "waiting", &format!("for {calls} running {noun} to finish"));
             }
             host.drain(wait, grace).await;
         }
@@ -250,15 +255,15 @@ impl RunningHost {
     async fn start(
         place: &ProjectContext,
         charts: &[Edition],
-        (lock, holder): (Lock, Holder),
+        (lock, holder): (Lock, LockHolder),
         listener: Option<(PathBuf, UnixListener)>,
         operator: Operator,
-    ) -> Result<RunningHost, Failure> {
+    ) -> Result<RunningHost, CommandFailure> {
         let settings = &place.settings;
         let lock = Arc::new(lock);
-        let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
+        let options = SqliteOptions { size_max_bytes: settings.store_size_max(), read_only: false };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
-        let telemetry = watching::start(place, Arc::clone(&store))?;
+        let telemetry = host_telemetry::start(place, Arc::clone(&store))?;
         let observer = telemetry.clone().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
         let agent_services = place.observed_workshop(observer);
         let channels = ChannelEndpoint::new();
@@ -285,18 +290,19 @@ impl RunningHost {
             builder = builder.only_requested().watch_requested(move |roots| {
                 let drives = Some(roots.iter().map(ToString::to_string).collect());
                 let described =
-                    lock.upgrade().map(|lock| lock.describe(&Holder { drives, ..holder.clone() }));
+                    lock.upgrade().map(|lock| lock.describe(&LockHolder { drives, ..holder.clone() }));
                 // A description that is out of date only affects what `ps` shows.
                 drop(described);
             });
         }
         place.insist_on_same_files()?;
         let host = builder.start().await?;
-        watching::look_at(telemetry.as_ref(), &host);
+        host_telemetry::look_at(telemetry.as_ref(), &host);
         let local_client = LocalClient::new(host.clone(), place, agent_services);
         channels.open(&local_client);
-        let server = listener
-            .map(|(path, listener)| Server::serve(path, listener, local_client.clone(), operator.clone()));
+        let server = listener.map(|(path, listener)| {
+            SocketServer::serve(path, listener, local_client.clone(), operator.clone())
+        });
         let files_ms = RetentionSettings::look(settings).0.files_ms();
         let (root, all) = (place.root.clone(), settings.clone());
         let reader = host.reader().clone();
@@ -313,8 +319,8 @@ impl RunningHost {
 fn hold(
     place: &ProjectContext,
     socket: &Path,
-) -> Result<(Held, Option<(PathBuf, UnixListener)>), StoreError> {
-    let holder = |socket: Option<String>| Holder {
+) -> Result<(HeldLock, Option<(PathBuf, UnixListener)>), StoreError> {
+    let holder = |socket: Option<String>| LockHolder {
         pid: std::process::id(),
         command: command_line(),
         started_ms: times::now_ms(),
@@ -334,7 +340,7 @@ fn hold(
 }
 
 /// The lock, and its description.
-type Held = (Lock, Holder);
+type HeldLock = (Lock, LockHolder);
 
 /// Returns `None` if the holder is starting or ending.
 async fn ask_holder(
@@ -343,22 +349,22 @@ async fn ask_holder(
     socket: &Path,
     store: &str,
     words: &str,
-) -> Result<Option<Access>, Failure> {
+) -> Result<Option<HostAccess>, CommandFailure> {
     let Some(holder) = Lock::holder(&place.store) else { return Ok(None) };
     let Some(listening) = &holder.socket else {
         let help = "it accepts no requests; wait until it ends";
-        return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
+        return Err(CommandFailure::Transient(format!("{store} is in use by {words}; {help}")));
     };
     // Another path is never connected to: the credential would go to the author of the lock file.
     if Path::new(listening) != socket {
         let help = "it uses another state directory; set RAWKO_STATE_DIR to the same one";
-        return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
+        return Err(CommandFailure::Transient(format!("{store} is in use by {words}; {help}")));
     }
-    match Client::connect(socket, operator).await {
+    match SocketClient::connect(socket, operator).await {
         Ok(client) => match place.reader()? {
             Some(reader) => {
                 let (socket, operator) = (socket.to_owned(), operator.clone());
-                Ok(Some(Access::There { client, reader, socket, operator }))
+                Ok(Some(HostAccess::There { client, reader, socket, operator }))
             }
             None => Ok(None),
         },

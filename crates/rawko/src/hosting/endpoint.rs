@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rawko_core::{ServiceName, Value};
-use rawko_host::{Call, Category, Closure, OnRestart, Service, ServiceError};
+use rawko_host::{Category, Closure, OnRestart, Service, ServiceCall, ServiceError};
 use rawko_server::ChannelRequest;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 use tokio::sync::watch;
 
 use super::local_client::LocalClient;
-use super::protocol::Refusal;
+use super::protocol::RequestRefusal;
 
 /// The host gets the endpoint before the local_client exists, and stored effects may run at once: they wait for it.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl ChannelEndpoint {
 
     pub(super) fn service(&self) -> Arc<dyn Service> {
         let endpoint = self.clone();
-        let say = move |call: Call| {
+        let say = move |call: ServiceCall| {
             let endpoint = endpoint.clone();
             async move { endpoint.say(call).await }
         };
@@ -42,7 +42,7 @@ impl ChannelEndpoint {
         Closure::new(say).on_restart(OnRestart::Retry).provenance(provenance).into_service()
     }
 
-    async fn say(&self, call: Call) -> Result<Value, ServiceError> {
+    async fn say(&self, call: ServiceCall) -> Result<Value, ServiceError> {
         let mut opened = self.local_client.subscribe();
         let local_client =
             opened.wait_for(Option::is_some).await.ok().and_then(|local_client| local_client.clone());
@@ -51,9 +51,9 @@ impl ChannelEndpoint {
             local_client.ok_or_else(|| failed("this rawko process is shutting down".to_owned()))?;
         let name = ServiceName::of(&call.name).member.to_owned();
         let (person, id) = (call.instance.to_string(), Some(call.idempotency.to_string()));
-        let event = Event::PersonSpoke { person, id, text: text(&call.input) };
+        let event = ChannelEvent::PersonSpoke { person, id, text: text(&call.input) };
         let serving =
-            local_client.serving().await.map_err(|failure| failed(Refusal::from(failure).message))?;
+            local_client.serving().await.map_err(|failure| failed(RequestRefusal::from(failure).message))?;
         let said = serving.execute(ChannelRequest::Apply { name, event }).await;
         said.map(|_| Value::Null).map_err(|error| failed(error.to_string()))
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use rawko_core::Value;
-use rawko_host::{Partials, Progress};
+use rawko_host::{CallProgress, Partials};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
@@ -13,19 +13,19 @@ const BEHIND_MAX: usize = 4_096;
 
 /// Ends with its last owner.
 pub(super) struct ProgressFeed {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FeedState>>,
     task: JoinHandle<()>,
 }
 
-struct State {
+struct FeedState {
     partials: Partials,
-    watchers: broadcast::Sender<Progress>,
+    watchers: broadcast::Sender<CallProgress>,
 }
 
 impl ProgressFeed {
-    pub(super) fn new(mut heard: broadcast::Receiver<Progress>) -> ProgressFeed {
+    pub(super) fn new(mut heard: broadcast::Receiver<CallProgress>) -> ProgressFeed {
         let watchers = broadcast::Sender::new(BEHIND_MAX);
-        let state = Arc::new(Mutex::new(State { partials: Partials::default(), watchers }));
+        let state = Arc::new(Mutex::new(FeedState { partials: Partials::default(), watchers }));
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
             loop {
@@ -41,7 +41,7 @@ impl ProgressFeed {
     }
 
     /// Returns the text of unfinished responses as one piece each, and everything after it.
-    pub(super) fn subscribe(&self) -> (Vec<Progress>, broadcast::Receiver<Progress>) {
+    pub(super) fn subscribe(&self) -> (Vec<CallProgress>, broadcast::Receiver<CallProgress>) {
         let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut begun = state.partials.so_far();
         for told in &mut begun {
@@ -58,7 +58,7 @@ impl Drop for ProgressFeed {
     }
 }
 
-fn note(state: &Mutex<State>, told: Progress) {
+fn note(state: &Mutex<FeedState>, told: CallProgress) {
     let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     match told.data.get("type").as_str() {
         Some("message_done") => state.partials.forget(&told),
@@ -72,9 +72,9 @@ fn note(state: &Mutex<State>, told: Progress) {
 mod tests {
     use super::*;
 
-    fn event(kind: &str, text: &str) -> Progress {
+    fn event(kind: &str, text: &str) -> CallProgress {
         let data = Value::map([("type", Value::str(kind)), ("text", Value::str(text))]);
-        Progress {
+        CallProgress {
             instance: "t.worker.1".into(),
             id: "complete".into(),
             name: "work:complete".into(),

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{
-    Activity, Edition, Engine, Fork, HostError, HostFuture, Library, MigrationOrder, MigrationReport,
-    PersonAnswer, Progress, Reader, Receipt, Settled,
+    Activity, CallProgress, Edition, Engine, Fork, HostError, HostFuture, Library, MigrationOrder,
+    MigrationReport, PersonAnswer, Receipt, SettleReason, SnapshotReader,
 };
 use tokio::sync::{broadcast, watch};
 
-use super::access::Access;
-use super::client::{Client, NoAnswer};
+use super::access::HostAccess;
+use super::client::{NoAnswer, SocketClient};
 use super::project_context::ProjectContext;
-use super::protocol::{Answer, ChartText, Refusal, Request, Rest};
+use super::protocol::{HostAnswer, LoadedChart, RequestRefusal, Rest, SocketRequest};
 use crate::authority::Operator;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// How often readers of changes look again.
 const BEAT: Duration = Duration::from_millis(500);
@@ -25,15 +25,15 @@ const BEAT: Duration = Duration::from_millis(500);
 pub(crate) struct HolderEngine {
     socket: PathBuf,
     operator: Operator,
-    reader: Reader,
+    reader: SnapshotReader,
     library: Library,
     changes: watch::Receiver<u64>,
-    progress: broadcast::Sender<Progress>,
+    progress: broadcast::Sender<CallProgress>,
 }
 
-impl Access {
+impl HostAccess {
     /// Returns the engine of the process that holds the store.
-    pub(crate) fn holder(&self, place: &ProjectContext) -> Result<Arc<dyn Engine>, Failure> {
+    pub(crate) fn holder(&self, place: &ProjectContext) -> Result<Arc<dyn Engine>, CommandFailure> {
         let library = Library::default();
         place.offered().into_iter().for_each(|edition| library.offer(edition));
         place.insist_on_same_files()?;
@@ -58,19 +58,19 @@ impl Access {
 }
 
 impl HolderEngine {
-    async fn ask(&self, request: Request) -> Result<Answer, HostError> {
-        let asked = async { Client::connect(&self.socket, &self.operator).await?.ask(&request).await };
+    async fn ask(&self, request: SocketRequest) -> Result<HostAnswer, HostError> {
+        let asked = async { SocketClient::connect(&self.socket, &self.operator).await?.ask(&request).await };
         match asked.await {
             Ok(answer) => Ok(answer),
             Err(NoAnswer::Gone) => Err(HostError::Closing),
-            Err(NoAnswer::Refused(failure)) => Err(HostError::Refused(Refusal::from(failure).message)),
+            Err(NoAnswer::Refused(failure)) => Err(HostError::Refused(RequestRefusal::from(failure).message)),
         }
     }
 
-    fn receipt(&self, request: Request) -> HostFuture<'_, Receipt> {
+    fn receipt(&self, request: SocketRequest) -> HostFuture<'_, Receipt> {
         Box::pin(async move {
             match self.ask(request).await? {
-                Answer::Receipt(receipt) => Ok(receipt),
+                HostAnswer::Receipt(receipt) => Ok(receipt),
                 _ => Err(unexpected()),
             }
         })
@@ -89,36 +89,36 @@ impl Engine for HolderEngine {
         id: Option<String>,
         budget: Value,
     ) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Start { charts: vec![ChartText::from(&edition)], input, id, budget })
+        self.receipt(SocketRequest::Start { charts: vec![LoadedChart::from(&edition)], input, id, budget })
     }
 
     fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Send { id, event: event.name.to_string(), data: event.data, key })
+        self.receipt(SocketRequest::Send { id, event: event.name.to_string(), data: event.data, key })
     }
 
     fn cancel(&self, id: String, reason: Value) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Cancel { id, reason })
+        self.receipt(SocketRequest::Cancel { id, reason })
     }
 
     fn retry(&self, id: String) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Retry { id })
+        self.receipt(SocketRequest::Retry { id })
     }
 
     fn retry_item(&self, id: String, item: String) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::RetryItem { id, item })
+        self.receipt(SocketRequest::RetryItem { id, item })
     }
 
     fn pause(&self, id: String, _: Value) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Pause { id })
+        self.receipt(SocketRequest::Pause { id })
     }
 
     fn resume(&self, id: String, _: Value) -> HostFuture<'_, Receipt> {
-        self.receipt(Request::Resume { id })
+        self.receipt(SocketRequest::Resume { id })
     }
 
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> HostFuture<'_, Receipt> {
         let PersonAnswer { approved, by, asked_ms, comment, data, .. } = answer;
-        self.receipt(Request::Answer { id, ask: invoke, asked_ms, approved, by, comment, data })
+        self.receipt(SocketRequest::Answer { id, ask: invoke, asked_ms, approved, by, comment, data })
     }
 
     fn fork_within(&self, _: String, _: Fork, _: Value) -> HostFuture<'_, Receipt> {
@@ -129,21 +129,21 @@ impl Engine for HolderEngine {
         Box::pin(async { Err(HostError::Refused("migrating needs `rawko migrate`".to_owned())) })
     }
 
-    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, Settled> {
+    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, SettleReason> {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         Box::pin(async move {
-            match self.ask(Request::Settle { id, patience_ms }).await? {
-                Answer::Settled(Rest::Over(status)) => Ok(Settled::Over(status)),
-                Answer::Settled(Rest::Failed) => Ok(Settled::Failed),
-                Answer::Settled(Rest::Waiting) => Ok(Settled::Waiting(Activity::default())),
-                Answer::Settled(Rest::Paused) => Ok(Settled::Paused),
-                Answer::Settled(Rest::Stuck { message, .. }) => Err(HostError::Refused(message)),
+            match self.ask(SocketRequest::Settle { id, patience_ms }).await? {
+                HostAnswer::Settled(Rest::Over(status)) => Ok(SettleReason::Over(status)),
+                HostAnswer::Settled(Rest::Failed) => Ok(SettleReason::Failed),
+                HostAnswer::Settled(Rest::Waiting) => Ok(SettleReason::Waiting(Activity::default())),
+                HostAnswer::Settled(Rest::Paused) => Ok(SettleReason::Paused),
+                HostAnswer::Settled(Rest::Stuck { message, .. }) => Err(HostError::Refused(message)),
                 _ => Err(unexpected()),
             }
         })
     }
 
-    fn reader(&self) -> &Reader {
+    fn reader(&self) -> &SnapshotReader {
         &self.reader
     }
 
@@ -155,7 +155,7 @@ impl Engine for HolderEngine {
         self.changes.clone()
     }
 
-    fn progress(&self) -> broadcast::Receiver<Progress> {
+    fn progress(&self) -> broadcast::Receiver<CallProgress> {
         self.progress.subscribe()
     }
 }

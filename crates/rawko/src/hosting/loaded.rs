@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
-use rawko_agents::work::{self, AgentServices, Problems};
+use rawko_agents::work::{self, AgentProblems, AgentServices};
 use rawko_host::{Edition, Library, Observer};
 
 use super::project_context::ProjectContext;
-use crate::failure::Failure;
-use crate::loading::{self, Offered};
+use crate::failure::CommandFailure;
+use crate::loading::{self, ProjectCharts};
 
 impl ProjectContext {
     /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
@@ -17,11 +17,11 @@ impl ProjectContext {
         self.all_offered().charts.clone()
     }
 
-    fn all_offered(&self) -> &Offered {
+    fn all_offered(&self) -> &ProjectCharts {
         self.offered.get_or_init(|| self.load_offered())
     }
 
-    fn load_offered(&self) -> Offered {
+    fn load_offered(&self) -> ProjectCharts {
         let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
         let is_replaced = |id: &str| {
             offered.charts.iter().any(|known| known.chart.id() == id)
@@ -34,14 +34,14 @@ impl ProjectContext {
     }
 
     /// Fails if the project's replacement of a chart that every task needs is broken.
-    pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
+    pub(crate) fn insist_on_charts(&self) -> Result<(), CommandFailure> {
         let offered = self.all_offered();
         let own = work::editions().unwrap_or_default();
         own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
     }
 
     /// Returns the chart with this name: `plan_build`, `order@^2`.
-    pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
+    pub(crate) fn named(&self, reference: &str) -> Result<Edition, CommandFailure> {
         let library = Library::default();
         let offered = self.all_offered();
         let id = reference.split_once('@').map_or(reference, |(id, _)| id);
@@ -52,7 +52,7 @@ impl ProjectContext {
             (Ok(edition), None) => Ok(edition),
             (Ok(edition), Some(_)) if reference != id => Ok(edition),
             (_, Some(broken)) => Err(broken),
-            (Err(error), None) => Err(Failure::Usage(format!(
+            (Err(error), None) => Err(CommandFailure::Usage(format!(
                 "{error}, and there is no such file; list charts with `rawko charts`"
             ))),
         }
@@ -64,7 +64,7 @@ impl ProjectContext {
     }
 
     /// Returns everything agents need, and its problems. Read once in a process.
-    pub(crate) fn agent_services(&self) -> (Arc<AgentServices>, &Problems) {
+    pub(crate) fn agent_services(&self) -> (Arc<AgentServices>, &AgentProblems) {
         let (agent_services, problems) = self.agent_services.get_or_init(|| {
             let (agent_services, problems) = self.read_workshop(None);
             (Arc::new(agent_services), problems)
@@ -80,7 +80,7 @@ impl ProjectContext {
         }
     }
 
-    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (AgentServices, Problems) {
+    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (AgentServices, AgentProblems) {
         let (mut agent_services, problems) = match &self.project {
             Some(project) => AgentServices::read_with(&self.root, &self.settings, project.read_agents()),
             None => AgentServices::read(&self.root, &self.settings),

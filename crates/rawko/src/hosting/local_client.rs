@@ -4,27 +4,27 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use rawko_agents::agent::{Kind, Level};
+use rawko_agents::agent::{AgentKind, Level};
 use rawko_agents::work::{AgentServices, begin_rounds, judge_round};
 use rawko_host::{Host, SystemClock};
 use rawko_server::{
-    ChannelError, EndedRound, LogSink, ProjectAgents, RoundJudge, ServeOptions, Serving, Tokens,
-    TurnSettings, TurnTaker,
+    ChannelError, EndedRound, LogSink, ProjectAgents, RoundJudge, ServeOptions, ServerTokens,
+    ServingChannels, TurnSettings, TurnTaker,
 };
-use rawko_turns::Judgement;
+use rawko_turns::RoundJudgement;
 use tokio::sync::OnceCell;
 
 use super::project_context::ProjectContext;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Returns a new one-time link.
-pub(crate) type Inviter = Box<dyn Fn() -> Result<String, Failure> + Send + Sync>;
+pub(crate) type LinkFactory = Box<dyn Fn() -> Result<String, CommandFailure> + Send + Sync>;
 
 /// Options for serving channels. By default no agents are started, because most commands only post.
 #[derive(Clone, Default)]
 pub(crate) struct ServePlan {
     pub(crate) own_agents: bool,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: ServerTokens,
     pub(crate) log: Option<LogSink>,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct LocalClient {
     /// The project's agents that can take turns.
     names: Vec<String>,
     plan: ServePlan,
-    serving: Arc<OnceCell<Arc<Serving>>>,
+    serving: Arc<OnceCell<Arc<ServingChannels>>>,
     /// Issues links to the page, once this process serves it.
-    inviter: Arc<OnceLock<Inviter>>,
+    inviter: Arc<OnceLock<LinkFactory>>,
     pub(crate) agent_services: Arc<AgentServices>,
 }
 
@@ -58,7 +58,7 @@ impl LocalClient {
     }
 
     /// Returns the project's own agents as turn takers, which need no code.
-    fn takers(&self) -> Result<Vec<Arc<dyn TurnTaker>>, Failure> {
+    fn takers(&self) -> Result<Vec<Arc<dyn TurnTaker>>, CommandFailure> {
         if self.names.is_empty() || !self.plan.own_agents {
             return Ok(Vec::new());
         }
@@ -74,9 +74,9 @@ impl LocalClient {
     }
 
     /// Returns the channels, opened on first use.
-    pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
+    pub(crate) async fn serving(&self) -> Result<&Arc<ServingChannels>, CommandFailure> {
         if !self.problems.is_empty() {
-            return Err(Failure::Invalid(format!("invalid settings\n{}", self.problems.join("\n"))));
+            return Err(CommandFailure::Invalid(format!("invalid settings\n{}", self.problems.join("\n"))));
         }
         let start = || async {
             let options = ServeOptions {
@@ -88,19 +88,19 @@ impl LocalClient {
                 log: self.plan.log.clone().unwrap_or_else(|| Arc::new(|_| {})),
                 own_agents: self.plan.own_agents,
             };
-            Serving::start(self.host.clone(), options).await.map(Arc::new).map_err(channel_failure)
+            ServingChannels::start(self.host.clone(), options).await.map(Arc::new).map_err(channel_failure)
         };
         self.serving.get_or_try_init(start).await
     }
 
     /// Lets other commands ask for links to the page.
     #[cfg(feature = "server")]
-    pub(crate) fn invite_with(&self, inviter: Inviter) {
+    pub(crate) fn invite_with(&self, inviter: LinkFactory) {
         let _ = self.inviter.set(inviter);
     }
 
     /// Returns a new link to the page; `None` if this process does not serve it.
-    pub(super) fn link(&self) -> Option<Result<String, Failure>> {
+    pub(super) fn link(&self) -> Option<Result<String, CommandFailure>> {
         Some(self.inviter.get()?())
     }
 
@@ -124,7 +124,7 @@ impl RoundJudge for ChannelJudge {
         Box::pin(async move { drop(begin_rounds(&agent_services, &channel).await) })
     }
 
-    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>> {
+    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<RoundJudgement>> + Send>> {
         let agent_services = Arc::clone(&self.agent_services);
         let is_ours = round.agents.iter().any(|agent| self.names.contains(agent));
         Box::pin(async move {
@@ -134,21 +134,21 @@ impl RoundJudge for ChannelJudge {
             let judged =
                 judge_round(&agent_services, &round.channel, round.memory, u64::from(round.without)).await?;
             let without = u32::try_from(judged.without).unwrap_or(u32::MAX);
-            Some(Judgement { without, is_loop: judged.is_loop, memory: judged.memory, counted: None })
+            Some(RoundJudgement { without, is_loop: judged.is_loop, memory: judged.memory, counted: None })
         })
     }
 }
 
-pub(crate) fn channel_failure(error: ChannelError) -> Failure {
+pub(crate) fn channel_failure(error: ChannelError) -> CommandFailure {
     let message = error.to_string();
     match error {
         ChannelError::NoChannel(_) | ChannelError::Exists(_) | ChannelError::BadName(_) => {
-            Failure::Usage(message)
+            CommandFailure::Usage(message)
         }
         ChannelError::Host(error) => error.into(),
-        ChannelError::Closing => Failure::Transient(message),
+        ChannelError::Closing => CommandFailure::Transient(message),
         // A refusal, or unreadable data.
-        _ => Failure::Failed(message),
+        _ => CommandFailure::Failed(message),
     }
 }
 
@@ -156,6 +156,6 @@ pub(crate) fn channel_failure(error: ChannelError) -> Failure {
 fn speakers(place: &ProjectContext, settings: &TurnSettings) -> Vec<String> {
     let agents = place.agents();
     let own = agents.all().iter().filter(|agent| agent.level != Level::BuiltIn);
-    let speaking = own.filter(|agent| matches!(agent.kind, Kind::Llm | Kind::Scripted));
+    let speaking = own.filter(|agent| matches!(agent.kind, AgentKind::Llm | AgentKind::Scripted));
     speaking.map(|agent| agent.name.clone()).filter(|name| !settings.starts(name)).collect()
 }

@@ -18,22 +18,25 @@ mod remote;
 mod sandbox_consent;
 mod server;
 
-pub(crate) use access::{Access, Messenger, Pulse};
+pub(crate) use access::{HostAccess, Messenger, Pulse};
 pub(crate) use client::NoAnswer;
 pub(crate) use local_client::ServePlan;
 pub(crate) use project_context::{ProjectContext, StoreArgs};
-pub(crate) use protocol::{Answer, ChartText, Refusal, Request, Rest};
+pub(crate) use protocol::{HostAnswer, LoadedChart, RequestRefusal, Rest, SocketRequest};
 #[cfg(feature = "worker")]
 pub(crate) use remote::HostArgs;
 
 use std::future::Future;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Runs async work. Only commands that host pay for the threads.
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(crate) fn block_on<T>(
+    work: impl Future<Output = Result<T, CommandFailure>>,
+) -> Result<T, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Transient(format!("cannot start threads: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| CommandFailure::Transient(format!("cannot start threads: {error}")))?;
     let outcome = runtime.block_on(work);
     // A service that hangs in a blocking call must not keep the process alive.
     runtime.shutdown_background();

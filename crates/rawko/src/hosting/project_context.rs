@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rawko_agents::work::{self, AgentServices, Problems};
-use rawko_chart::{Document, Finding, Severity, Source};
+use rawko_agents::work::{self, AgentProblems, AgentServices};
+use rawko_chart::{Finding, Severity, SourceFile, SpannedValue};
 use rawko_core::World;
-use rawko_host::{Flags, Reader, Services, Settings};
+use rawko_host::{Flags, Services, Settings, SnapshotReader};
 use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{SqliteOptions, SqliteStore};
 
 use super::local_client::ServePlan;
-use super::remote::{HostArgs, Remote};
+use super::remote::{HostArgs, RestateAccess};
 use crate::authority::{self, Operator};
 use crate::console::{self, Console};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
-use crate::loading::Offered;
-use crate::project::Project;
+use crate::host_telemetry::WatchPlan;
+use crate::loading::ProjectCharts;
+use crate::project::LoadedProject;
 use crate::settings_problems;
-use crate::trust::{self, AuthorityFiles, Standing};
-use crate::watching::WatchPlan;
+use crate::trust::{self, AuthorityFiles, TrustStanding};
 
 /// The settings of a project, which may choose its store.
 const SETTINGS_FILE: &str = ".rawko/config.yaml";
@@ -41,7 +41,7 @@ pub(crate) struct ProjectContext {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
     /// Problems of the settings, by file.
-    pub(crate) problems: Vec<(Source, Vec<Finding>)>,
+    pub(crate) problems: Vec<(SourceFile, Vec<Finding>)>,
     /// The user's state directory.
     state: Result<StateDir, NoStateDir>,
     pub(crate) store: PathBuf,
@@ -50,37 +50,41 @@ pub(crate) struct ProjectContext {
     /// Options for telemetry, if this process hosts.
     pub(crate) watch: WatchPlan,
     /// The remote host of the instances, if any.
-    pub(crate) remote: Option<Remote>,
-    pub(super) project: Option<Project>,
+    pub(crate) remote: Option<RestateAccess>,
+    pub(super) project: Option<LoadedProject>,
     /// Everything agents need, and its problems, read on first use.
-    pub(super) agent_services: OnceLock<(Arc<AgentServices>, Problems)>,
+    pub(super) agent_services: OnceLock<(Arc<AgentServices>, AgentProblems)>,
     /// The charts of the project and rawko's own, loaded on first use.
-    pub(super) offered: OnceLock<Offered>,
+    pub(super) offered: OnceLock<ProjectCharts>,
     /// The files that carry authority, read before anything else.
     authority: std::io::Result<AuthorityFiles>,
 }
 
 impl ProjectContext {
     /// Returns the project around the working directory, or the directory itself.
-    pub(crate) fn here(args: &StoreArgs) -> Result<ProjectContext, Failure> {
-        ProjectContext::at(Project::home_above(Path::new(".")), PathBuf::from("."), args)
+    pub(crate) fn here(args: &StoreArgs) -> Result<ProjectContext, CommandFailure> {
+        ProjectContext::at(LoadedProject::home_above(Path::new(".")), PathBuf::from("."), args)
     }
 
     /// Returns the project around a chart, or the chart's directory.
-    pub(crate) fn of_chart(chart: &Path, args: &StoreArgs) -> Result<ProjectContext, Failure> {
+    pub(crate) fn of_chart(chart: &Path, args: &StoreArgs) -> Result<ProjectContext, CommandFailure> {
         if files::is_stdin(chart) {
             return ProjectContext::here(args);
         }
         let beside = chart.parent().filter(|folder| !folder.as_os_str().is_empty());
-        ProjectContext::at(Project::home_of(chart), beside.unwrap_or(Path::new(".")).to_owned(), args)
+        ProjectContext::at(LoadedProject::home_of(chart), beside.unwrap_or(Path::new(".")).to_owned(), args)
     }
 
     /// Returns the project around a directory, or the directory itself.
-    pub(crate) fn in_directory(directory: &Path, args: &StoreArgs) -> Result<ProjectContext, Failure> {
-        ProjectContext::at(Project::home_above(directory), directory.to_owned(), args)
+    pub(crate) fn in_directory(directory: &Path, args: &StoreArgs) -> Result<ProjectContext, CommandFailure> {
+        ProjectContext::at(LoadedProject::home_above(directory), directory.to_owned(), args)
     }
 
-    fn at(home: Option<PathBuf>, otherwise: PathBuf, args: &StoreArgs) -> Result<ProjectContext, Failure> {
+    fn at(
+        home: Option<PathBuf>,
+        otherwise: PathBuf,
+        args: &StoreArgs,
+    ) -> Result<ProjectContext, CommandFailure> {
         let root = home.clone().unwrap_or(otherwise);
         let mut authority = trust::read(&root, home.is_some());
         let (settings, mut problems) = Settings::read(&root);
@@ -109,9 +113,9 @@ impl ProjectContext {
                 store
             }
         };
-        let project = home.map(|home| Project::at(&home)).transpose()?;
+        let project = home.map(|home| LoadedProject::at(&home)).transpose()?;
         // Charts that others may invoke, and the registries that name them, replace built-in charts of the same id.
-        let charts = project.iter().flat_map(Project::authority);
+        let charts = project.iter().flat_map(LoadedProject::authority);
         for chart in charts {
             authority = authority.and_then(|mut files| files.add(&root, &chart).map(|()| files));
         }
@@ -137,7 +141,7 @@ impl ProjectContext {
     }
 
     /// Returns the services and endpoints of the settings, which run only the programs that were trusted.
-    pub(crate) fn services(&self) -> Result<(Services, Services), Failure> {
+    pub(crate) fn services(&self) -> Result<(Services, Services), CommandFailure> {
         let (settings, files) = (&self.settings, self.authority_files()?);
         let (services, endpoints) = (settings.services(&self.root), settings.endpoints(&self.root));
         if trust::is_everything_trusted() {
@@ -150,7 +154,7 @@ impl ProjectContext {
         ))
     }
 
-    pub(crate) fn project(&self) -> Option<&Project> {
+    pub(crate) fn project(&self) -> Option<&LoadedProject> {
         self.project.as_ref()
     }
 
@@ -162,53 +166,53 @@ impl ProjectContext {
     }
 
     /// Returns the files that carry authority, as they were before anything was read from them.
-    pub(crate) fn authority_files(&self) -> Result<&AuthorityFiles, Failure> {
+    pub(crate) fn authority_files(&self) -> Result<&AuthorityFiles, CommandFailure> {
         self.authority.as_ref().map_err(trust::unreadable)
     }
 
     /// Returns true if the person trusts the files of the project, or there are none.
-    pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
-        Ok(!matches!(trust::standing(&self.root, self.authority_files()?)?, Standing::Differs(_)))
+    pub(crate) fn is_trusted(&self) -> Result<bool, CommandFailure> {
+        Ok(!matches!(trust::standing(&self.root, self.authority_files()?)?, TrustStanding::Differs(_)))
     }
 
     /// Fails if an untrusted file of the project chooses the store, for commands that change a store as a whole: it could
     /// be the store of another project.
-    pub(super) fn insist_on_trusted_place(&self) -> Result<(), Failure> {
+    pub(super) fn insist_on_trusted_place(&self) -> Result<(), CommandFailure> {
         let files = self.authority_files()?;
         let text = files.get(SETTINGS_FILE).and_then(|file| file.text.as_deref()).unwrap_or_default();
-        let chooses =
-            Document::read(text).is_ok_and(|it| it.get("store").is_some_and(|it| it.get("path").is_some()));
+        let chooses = SpannedValue::read(text)
+            .is_ok_and(|it| it.get("store").is_some_and(|it| it.get("path").is_some()));
         match trust::standing(&self.root, files)? {
-            Standing::Differs(differences) if chooses => Err(trust::untrusted(&differences, files)),
-            Standing::Differs(_) | Standing::Empty | Standing::Trusted => Ok(()),
+            TrustStanding::Differs(differences) if chooses => Err(trust::untrusted(&differences, files)),
+            TrustStanding::Differs(_) | TrustStanding::Empty | TrustStanding::Trusted => Ok(()),
         }
     }
 
     /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.
-    pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), CommandFailure> {
         trust::insist(&self.root, self.authority_files()?, console)?;
         super::sandbox_consent::insist(self, console)
     }
 
     /// Fails if files of the project changed since they were hashed, once everything is read from them.
-    pub(crate) fn insist_on_same_files(&self) -> Result<(), Failure> {
+    pub(crate) fn insist_on_same_files(&self) -> Result<(), CommandFailure> {
         trust::insist_on_same(&self.root, self.authority_files()?)
     }
 
     /// Prints all findings of the settings, and fails on errors, for commands that act on the settings.
-    pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), CommandFailure> {
         let problems = self.settings_problems();
         for (source, findings) in &problems {
             console.report_aside(findings, source);
         }
         match broken(&problems) {
-            Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
+            Some(source) => Err(CommandFailure::Invalid(format!("invalid settings in `{}`", source.name))),
             None => Ok(()),
         }
     }
 
     /// Returns all problems of all sections of the settings.
-    pub(crate) fn settings_problems(&self) -> Vec<(Source, Vec<Finding>)> {
+    pub(crate) fn settings_problems(&self) -> Vec<(SourceFile, Vec<Finding>)> {
         settings_problems::all(&self.root, &self.settings, &self.problems, self.agent_services().1)
     }
 
@@ -216,12 +220,12 @@ impl ProjectContext {
     pub(crate) fn mention_settings(&self, console: &mut Console) {
         if let Some(source) = broken(&self.problems) {
             let text = format!("invalid settings in `{}`; see `rawko doctor`", source.name);
-            console.note(console::Style::Notice, "warning", &text);
+            console.note(console::TextStyle::Notice, "warning", &text);
         }
     }
 
     /// Opens the store for reading; `None` if there is none yet.
-    pub(crate) fn reader(&self) -> Result<Option<Reader>, Failure> {
+    pub(crate) fn reader(&self) -> Result<Option<SnapshotReader>, CommandFailure> {
         if let Some(remote) = &self.remote {
             return Ok(Some(remote.reader.clone()));
         }
@@ -235,35 +239,38 @@ impl ProjectContext {
         if SqliteStore::is_blank(&self.store) {
             return Ok(None);
         }
-        let options = Options { read_only: true, ..Options::default() };
-        Ok(Some(Reader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
+        let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
+        Ok(Some(SnapshotReader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
     }
 
     /// Returns the user's state directory.
-    pub(crate) fn state(&self) -> Result<&StateDir, Failure> {
+    pub(crate) fn state(&self) -> Result<&StateDir, CommandFailure> {
         self.state.as_ref().map_err(|error| no_state_dir(*error))
     }
 
     /// Returns the operator on whose authority this command acts.
-    pub(crate) fn operator(&self) -> Result<Operator, Failure> {
+    pub(crate) fn operator(&self) -> Result<Operator, CommandFailure> {
         Operator::load(self.state())
     }
 
     /// Returns the path of the host's socket, in a directory that exists.
-    pub(super) fn socket(&self) -> Result<PathBuf, Failure> {
+    pub(super) fn socket(&self) -> Result<PathBuf, CommandFailure> {
         let state = self.state()?;
         authority::socket_path(state, &self.store).map_err(|error| {
-            Failure::Usage(format!("cannot use the state directory {}: {error}", state.path().display()))
+            CommandFailure::Usage(format!(
+                "cannot use the state directory {}: {error}",
+                state.path().display()
+            ))
         })
     }
 
     /// Creates the directory of the store, for its owner only. A directory in the project excludes itself from git.
-    pub(crate) fn make_state_directory(&self) -> Result<(), Failure> {
+    pub(crate) fn make_state_directory(&self) -> Result<(), CommandFailure> {
         let Some(folder) = self.store.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
             return Ok(());
         };
         let cannot = |error: std::io::Error| {
-            Failure::Usage(format!(
+            CommandFailure::Usage(format!(
                 "cannot use directory `{}`: {error}{}",
                 folder.display(),
                 self.hint(folder)
@@ -315,19 +322,19 @@ impl ProjectContext {
     }
 }
 
-fn no_state_dir(error: NoStateDir) -> Failure {
+fn no_state_dir(error: NoStateDir) -> CommandFailure {
     let help = "set RAWKO_STATE_DIR to a directory that only you can write to";
-    Failure::Usage(format!("{error}; {help}"))
+    CommandFailure::Usage(format!("{error}; {help}"))
 }
 
 /// Returns the first file with an error.
-fn broken(problems: &[(Source, Vec<Finding>)]) -> Option<&Source> {
+fn broken(problems: &[(SourceFile, Vec<Finding>)]) -> Option<&SourceFile> {
     let is_broken = |findings: &[Finding]| findings.iter().any(|it| it.severity >= Severity::Error);
     problems.iter().find(|(_, findings)| is_broken(findings)).map(|(source, _)| source)
 }
 
 /// Returns the problems of permission rules. They stop every command that acts, like those of the other settings.
-fn permission_problems(root: &Path, settings: &Settings) -> Vec<(Source, Vec<Finding>)> {
+fn permission_problems(root: &Path, settings: &Settings) -> Vec<(SourceFile, Vec<Finding>)> {
     let user = settings.user_file();
     let text = |file: &Arc<str>| match &user {
         Some((path, shown)) if shown == file => std::fs::read_to_string(path),
@@ -336,6 +343,6 @@ fn permission_problems(root: &Path, settings: &Settings) -> Vec<(Source, Vec<Fin
     let (_, wrong) = work::permissions(settings);
     wrong
         .into_iter()
-        .map(|(file, findings)| (Source::new(&*file, text(&file).unwrap_or_default()), findings))
+        .map(|(file, findings)| (SourceFile::new(&*file, text(&file).unwrap_or_default()), findings))
         .collect()
 }

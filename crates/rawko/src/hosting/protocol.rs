@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Status, Value};
-use rawko_host::{Edition, HostError, MigrationReport, Progress, Receipt, Settled};
+use rawko_host::{CallProgress, Edition, HostError, MigrationReport, Receipt, SettleReason};
 use rawko_server::{ChannelAnswer, ChannelRequest};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The first line of a connection: proves that the client acts for the operator. Nothing else is answered before it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +20,10 @@ pub(crate) enum Hello {
 /// A request, executed in this process or sent to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub(crate) enum Request {
+pub(crate) enum SocketRequest {
     /// Starts an instance of the first chart, which may invoke the others.
     Start {
-        charts: Vec<ChartText>,
+        charts: Vec<LoadedChart>,
         input: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
@@ -91,9 +91,9 @@ pub(crate) enum Request {
     Migrate {
         ids: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<ChartText>,
+        to: Option<LoadedChart>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        map: Option<ChartText>,
+        map: Option<LoadedChart>,
     },
     /// Responds when the instance is over, has failed, or waits.
     Settle {
@@ -111,12 +111,12 @@ pub(crate) enum Request {
     Link,
 }
 
-impl Request {
+impl SocketRequest {
     /// Returns true if the request changes nothing and may take long.
     pub(crate) fn only_waits(&self) -> bool {
         match self {
-            Request::Settle { .. } | Request::Watch => true,
-            Request::Channel { request } => matches!(request, ChannelRequest::Follow { .. }),
+            SocketRequest::Settle { .. } | SocketRequest::Watch => true,
+            SocketRequest::Channel { request } => matches!(request, ChannelRequest::Follow { .. }),
             _ => false,
         }
     }
@@ -124,7 +124,7 @@ impl Request {
 
 /// A chart, or a file about charts, as text; with the chart, if this process has loaded it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ChartText {
+pub(crate) struct LoadedChart {
     pub(crate) name: Arc<str>,
     pub(crate) text: Arc<str>,
     /// Not sent: another process loads the text itself.
@@ -132,7 +132,7 @@ pub(crate) struct ChartText {
     loaded: Option<Arc<Chart>>,
 }
 
-impl ChartText {
+impl LoadedChart {
     pub(crate) fn new(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into(), loaded: None }
     }
@@ -147,14 +147,14 @@ impl ChartText {
     }
 }
 
-impl From<&Edition> for ChartText {
+impl From<&Edition> for LoadedChart {
     fn from(edition: &Edition) -> Self {
         let Edition { chart, name, text } = edition.clone();
         Self { name, text, loaded: Some(chart) }
     }
 }
 
-impl PartialEq for ChartText {
+impl PartialEq for LoadedChart {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
     }
@@ -163,14 +163,14 @@ impl PartialEq for ChartText {
 /// One line of response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Reply {
-    Ok(Answer),
-    Error(Refusal),
+pub(crate) enum HostReply {
+    Ok(HostAnswer),
+    Error(RequestRefusal),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
+pub(crate) enum HostAnswer {
     Receipt(Receipt),
     Settled(Rest),
     Channel(ChannelAnswer),
@@ -190,14 +190,14 @@ pub(crate) struct ProgressLine {
     data: Value,
 }
 
-impl From<Progress> for ProgressLine {
-    fn from(progress: Progress) -> Self {
-        let Progress { instance, id, name, step, data } = progress;
+impl From<CallProgress> for ProgressLine {
+    fn from(progress: CallProgress) -> Self {
+        let CallProgress { instance, id, name, step, data } = progress;
         Self { instance, id, name, step, data }
     }
 }
 
-impl From<ProgressLine> for Progress {
+impl From<ProgressLine> for CallProgress {
     fn from(line: ProgressLine) -> Self {
         let ProgressLine { instance, id, name, step, data } = line;
         Self { instance, id, name, step, data }
@@ -221,7 +221,7 @@ pub(crate) enum Rest {
 
 /// The reason that a request failed; `code` selects the exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Refusal {
+pub(crate) struct RequestRefusal {
     pub(crate) code: Code,
     pub(crate) message: String,
 }
@@ -241,45 +241,47 @@ pub(crate) enum Code {
     Unauthorized,
 }
 
-impl From<Settled> for Rest {
-    fn from(settled: Settled) -> Self {
+impl From<SettleReason> for Rest {
+    fn from(settled: SettleReason) -> Self {
         match settled {
-            Settled::Over(status) => Rest::Over(status),
-            Settled::Failed => Rest::Failed,
-            Settled::Waiting(_) => Rest::Waiting,
-            Settled::Paused => Rest::Paused,
-            Settled::Stuck(error) => {
+            SettleReason::Over(status) => Rest::Over(status),
+            SettleReason::Failed => Rest::Failed,
+            SettleReason::Waiting(_) => Rest::Waiting,
+            SettleReason::Paused => Rest::Paused,
+            SettleReason::Stuck(error) => {
                 Rest::Stuck { message: error.to_string(), transient: error.is_transient() }
             }
         }
     }
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<CommandFailure> for RequestRefusal {
+    fn from(failure: CommandFailure) -> Self {
         let (code, message) = match failure {
-            Failure::Usage(message) => (Code::Usage, message),
-            Failure::Invalid(message) => (Code::Invalid, message),
-            Failure::Findings { rendered, message } => (Code::Invalid, format!("{message}\n{rendered}")),
-            Failure::Failed(message) => (Code::Failed, message),
-            Failure::Credentials(message) => (Code::Unauthorized, message),
-            Failure::Transient(message) => (Code::Transient, message),
-            Failure::Interrupted => (Code::Failed, "interrupted".to_owned()),
-            Failure::Output(error) => (Code::Failed, error.to_string()),
+            CommandFailure::Usage(message) => (Code::Usage, message),
+            CommandFailure::Invalid(message) => (Code::Invalid, message),
+            CommandFailure::Findings { rendered, message } => {
+                (Code::Invalid, format!("{message}\n{rendered}"))
+            }
+            CommandFailure::Failed(message) => (Code::Failed, message),
+            CommandFailure::Credentials(message) => (Code::Unauthorized, message),
+            CommandFailure::Transient(message) => (Code::Transient, message),
+            CommandFailure::Interrupted => (Code::Failed, "interrupted".to_owned()),
+            CommandFailure::Output(error) => (Code::Failed, error.to_string()),
         };
-        Refusal { code, message }
+        RequestRefusal { code, message }
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        let Refusal { code, message } = refusal;
+impl From<RequestRefusal> for CommandFailure {
+    fn from(refusal: RequestRefusal) -> Self {
+        let RequestRefusal { code, message } = refusal;
         match code {
-            Code::Usage => Failure::Usage(message),
-            Code::Invalid => Failure::Invalid(message),
-            Code::Failed => Failure::Failed(message),
-            Code::Transient => Failure::Transient(message),
-            Code::Unauthorized => Failure::Credentials(message),
+            Code::Usage => CommandFailure::Usage(message),
+            Code::Invalid => CommandFailure::Invalid(message),
+            Code::Failed => CommandFailure::Failed(message),
+            Code::Transient => CommandFailure::Transient(message),
+            Code::Unauthorized => CommandFailure::Credentials(message),
         }
     }
 }
@@ -294,10 +296,10 @@ mod tests {
         let hello = Hello::Hello { token: "t".to_owned() };
         assert_eq!(serde_json::to_string(&hello).unwrap(), r#"{"op":"hello","token":"t"}"#);
         let requests = [
-            (r#"{"op":"ping"}"#, Request::Ping),
+            (r#"{"op":"ping"}"#, SocketRequest::Ping),
             (
                 r#"{"op":"send","id":"order-1","event":"APPROVED"}"#,
-                Request::Send {
+                SocketRequest::Send {
                     id: "order-1".into(),
                     event: "APPROVED".into(),
                     data: Value::Null,
@@ -306,21 +308,24 @@ mod tests {
             ),
             (
                 r#"{"op":"settle","id":"order-1","patience_ms":0}"#,
-                Request::Settle { id: "order-1".into(), patience_ms: 0 },
+                SocketRequest::Settle { id: "order-1".into(), patience_ms: 0 },
             ),
         ];
         for (text, expected) in requests {
-            assert_eq!(serde_json::from_str::<Request>(text).unwrap(), expected, "{text}");
+            assert_eq!(serde_json::from_str::<SocketRequest>(text).unwrap(), expected, "{text}");
         }
         let replies = [
-            (Reply::Ok(Answer::Pong { pid: 7 }), r#"{"ok":{"pong":{"pid":7}}}"#),
-            (Reply::Ok(Answer::Settled(Rest::Over(Status::Done))), r#"{"ok":{"settled":{"over":"done"}}}"#),
+            (HostReply::Ok(HostAnswer::Pong { pid: 7 }), r#"{"ok":{"pong":{"pid":7}}}"#),
             (
-                Reply::Error(Refusal { code: Code::Usage, message: "no".into() }),
+                HostReply::Ok(HostAnswer::Settled(Rest::Over(Status::Done))),
+                r#"{"ok":{"settled":{"over":"done"}}}"#,
+            ),
+            (
+                HostReply::Error(RequestRefusal { code: Code::Usage, message: "no".into() }),
                 r#"{"error":{"code":"usage","message":"no"}}"#,
             ),
             (
-                Reply::Error(Failure::Credentials("who?".into()).into()),
+                HostReply::Error(CommandFailure::Credentials("who?".into()).into()),
                 r#"{"error":{"code":"unauthorized","message":"who?"}}"#,
             ),
         ];

@@ -2,7 +2,7 @@
 //! never instead of it.
 
 use rawko_server::ChannelRequest;
-use rawko_turns::Event;
+use rawko_turns::ChannelEvent;
 
 /// Returns the request with every name of a person proven.
 pub(super) fn proven(request: ChannelRequest, operator: &str) -> ChannelRequest {
@@ -26,17 +26,21 @@ pub(super) fn proven(request: ChannelRequest, operator: &str) -> ChannelRequest 
     }
 }
 
-fn proven_event(event: Event, operator: &str) -> Event {
+fn proven_event(event: ChannelEvent, operator: &str) -> ChannelEvent {
     let name = |claimed: String| beside(claimed, operator);
     match event {
-        Event::PersonSpoke { person, id, text } => Event::PersonSpoke { person: name(person), id, text },
-        Event::Assigned { agent, by, session } => Event::Assigned { agent, by: name(by), session },
-        Event::Removed { agent, by } => Event::Removed { agent, by: name(by) },
-        Event::Overridden { by, to } => Event::Overridden { by: name(by), to },
-        Event::Skipped { by } => Event::Skipped { by: name(by) },
-        Event::NextNamed { agent, by } => Event::NextNamed { agent, by: name(by) },
-        Event::Paused { by } => Event::Paused { by: name(by) },
-        Event::Resumed { by } => Event::Resumed { by: name(by) },
+        ChannelEvent::PersonSpoke { person, id, text } => {
+            ChannelEvent::PersonSpoke { person: name(person), id, text }
+        }
+        ChannelEvent::Assigned { agent, by, session } => {
+            ChannelEvent::Assigned { agent, by: name(by), session }
+        }
+        ChannelEvent::Removed { agent, by } => ChannelEvent::Removed { agent, by: name(by) },
+        ChannelEvent::Overridden { by, to } => ChannelEvent::Overridden { by: name(by), to },
+        ChannelEvent::Skipped { by } => ChannelEvent::Skipped { by: name(by) },
+        ChannelEvent::NextNamed { agent, by } => ChannelEvent::NextNamed { agent, by: name(by) },
+        ChannelEvent::Paused { by } => ChannelEvent::Paused { by: name(by) },
+        ChannelEvent::Resumed { by } => ChannelEvent::Resumed { by: name(by) },
         other => other,
     }
 }
@@ -57,9 +61,11 @@ mod tests {
     #[test]
     fn a_claimed_name_stands_beside_the_proven_one() {
         for (claimed, shown) in [("", "ada"), ("ada", "ada"), ("kim", "kim (ada)")] {
-            let event = Event::PersonSpoke { person: claimed.to_owned(), id: None, text: "hi".to_owned() };
+            let event =
+                ChannelEvent::PersonSpoke { person: claimed.to_owned(), id: None, text: "hi".to_owned() };
             let request = ChannelRequest::Apply { name: "standup".to_owned(), event };
-            let event = Event::PersonSpoke { person: shown.to_owned(), id: None, text: "hi".to_owned() };
+            let event =
+                ChannelEvent::PersonSpoke { person: shown.to_owned(), id: None, text: "hi".to_owned() };
             assert_eq!(proven(request, "ada"), ChannelRequest::Apply { name: "standup".to_owned(), event });
             let close = ChannelRequest::Close { name: "standup".to_owned(), by: claimed.to_owned() };
             let closed = ChannelRequest::Close { name: "standup".to_owned(), by: shown.to_owned() };

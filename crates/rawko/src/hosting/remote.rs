@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rawko_host::{Reader, Settings, SettingsReader};
-use rawko_restate::client::{ADMIN_URL, ClientError, INGRESS_URL, Restate};
+use rawko_host::{Settings, SettingsReader, SnapshotReader};
+use rawko_restate::client::{ADMIN_URL, INGRESS_URL, Restate, RestateError};
 use rawko_restate::store::RestateStore;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Default port of Restate's admin API.
 const ADMIN_PORT: &str = "9070";
@@ -44,15 +44,15 @@ pub(crate) struct HostArgs {
 }
 
 /// Instances on Restate. One reader per command, because new records are counted from its creation.
-pub(crate) struct Remote {
+pub(crate) struct RestateAccess {
     pub(crate) restate: Restate,
-    pub(crate) reader: Reader,
+    pub(crate) reader: SnapshotReader,
 }
 
-impl Remote {
-    fn new(restate: Restate) -> Result<Remote, ClientError> {
-        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
-        Ok(Remote { restate, reader })
+impl RestateAccess {
+    fn new(restate: Restate) -> Result<RestateAccess, RestateError> {
+        let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate)?));
+        Ok(RestateAccess { restate, reader })
     }
 
     /// Returns the name of the host in messages.
@@ -70,20 +70,20 @@ struct HostAddresses {
 
 impl HostArgs {
     /// Returns Restate, if it is the selected host.
-    pub(super) fn remote(&self, settings: &Settings) -> Result<Option<Remote>, Failure> {
+    pub(super) fn remote(&self, settings: &Settings) -> Result<Option<RestateAccess>, CommandFailure> {
         match self.kind(settings)? {
             HostKind::Embedded => Ok(None),
-            HostKind::Restate => Ok(Some(Remote::new(self.client(settings)?)?)),
+            HostKind::Restate => Ok(Some(RestateAccess::new(self.client(settings)?)?)),
         }
     }
 
     /// Returns true if Restate is the selected host.
-    pub(crate) fn is_remote(&self, settings: &Settings) -> Result<bool, Failure> {
+    pub(crate) fn is_remote(&self, settings: &Settings) -> Result<bool, CommandFailure> {
         Ok(self.kind(settings)? == HostKind::Restate)
     }
 
     /// Returns Restate, regardless of the selected host.
-    pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, Failure> {
+    pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, CommandFailure> {
         let said = HostAddresses::read(settings)?;
         let set = |name: &str| settings.environment().get(name).map(str::to_owned);
         let ingress = self.restate.clone().or_else(|| set("RAWKO_RESTATE")).or(said.ingress);
@@ -93,21 +93,21 @@ impl HostArgs {
         Ok(Restate::new(&ingress, &admin)?)
     }
 
-    fn kind(&self, settings: &Settings) -> Result<HostKind, Failure> {
+    fn kind(&self, settings: &Settings) -> Result<HostKind, CommandFailure> {
         if let Some(kind) = self.host.or(self.restate.as_ref().map(|_| HostKind::Restate)) {
             return Ok(kind);
         }
         match settings.environment().get("RAWKO_HOST") {
             None | Some("") => Ok(HostKind::Embedded),
             Some(word) => HostKind::from_str(word, true).map_err(|_| {
-                Failure::Usage(format!("invalid RAWKO_HOST `{word}`; use `embedded` or `restate`"))
+                CommandFailure::Usage(format!("invalid RAWKO_HOST `{word}`; use `embedded` or `restate`"))
             }),
         }
     }
 }
 
 impl HostAddresses {
-    fn read(settings: &Settings) -> Result<HostAddresses, Failure> {
+    fn read(settings: &Settings) -> Result<HostAddresses, CommandFailure> {
         let mut all = HostAddresses::default();
         for section in settings.sections("restate") {
             let mut reader = SettingsReader::new(settings.environment());
@@ -118,7 +118,7 @@ impl HostAddresses {
                 *place = place.take().or(text);
             }
             if let Some(finding) = reader.findings.first() {
-                return Err(Failure::Invalid(format!("{}: {}", section.file, finding.message)));
+                return Err(CommandFailure::Invalid(format!("{}: {}", section.file, finding.message)));
             }
         }
         Ok(all)

@@ -8,8 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use rawko_process::{Layers, Sandbox};
 
 use super::ProjectContext;
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::{doctor, state_directory, trust};
 
 /// Directory below the state directory.
@@ -17,7 +17,7 @@ const FOLDER: &str = "consent";
 const FILE: &str = "sandbox";
 
 /// Asks if programs may run although layers of the sandbox are missing. Fails if the answer is no.
-pub(super) fn insist(place: &ProjectContext, console: &mut Console) -> Result<(), Failure> {
+pub(super) fn insist(place: &ProjectContext, console: &mut Console) -> Result<(), CommandFailure> {
     let confinement = place.settings.confinement(&place.root);
     if confinement.sandbox != Sandbox::Auto || !trust::is_interactive() {
         return Ok(());
@@ -31,13 +31,15 @@ pub(super) fn insist(place: &ProjectContext, console: &mut Console) -> Result<()
     if missing.is_empty() || is_agreed(&missing) {
         return Ok(());
     }
-    console.remark(Style::Bold, "The sandbox of programs is not complete on this machine:");
+    console.remark(TextStyle::Bold, "The sandbox of programs is not complete on this machine:");
     for line in &missing {
-        console.remark(Style::Bad, &format!("  {line}"));
+        console.remark(TextStyle::Bad, &format!("  {line}"));
     }
     if !trust::ask_for(console, "Run programs of agents with less? [y/N] ")? {
         let help = "see `rawko doctor`; set `tools.bash.sandbox: require` to be refused without a question";
-        return Err(Failure::Invalid(format!("the sandbox is not complete; nothing was started; {help}")));
+        return Err(CommandFailure::Invalid(format!(
+            "the sandbox is not complete; nothing was started; {help}"
+        )));
     }
     agree(&missing)
 }
@@ -52,9 +54,9 @@ fn is_agreed(missing: &[String]) -> bool {
     path.is_ok_and(|path| fs::read_to_string(path).is_ok_and(|text| text == missing.join("\n")))
 }
 
-fn agree(missing: &[String]) -> Result<(), Failure> {
+fn agree(missing: &[String]) -> Result<(), CommandFailure> {
     let path = state_directory::create(FOLDER)?.join(FILE);
     let written = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
     let written = written.and_then(|mut file| file.write_all(missing.join("\n").as_bytes()));
-    written.map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+    written.map_err(|error| CommandFailure::Usage(format!("cannot write `{}`: {error}", path.display())))
 }

@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use super::execute::execute;
 use super::feed::ProgressFeed;
 use super::local_client::LocalClient;
-use super::protocol::{Answer, Hello, Reply, Request};
+use super::protocol::{Hello, HostAnswer, HostReply, SocketRequest};
 use crate::authority::Operator;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Maximum length of a request: a chart and its data are far smaller.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(1);
 type Open = Arc<RwLock<()>>;
 
 /// Listens until it is closed or dropped.
-pub(crate) struct Server {
+pub(crate) struct SocketServer {
     path: PathBuf,
     task: JoinHandle<()>,
     open: Open,
@@ -54,17 +54,17 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-impl Server {
+impl SocketServer {
     pub(crate) fn serve(
         path: PathBuf,
         listener: UnixListener,
         local_client: LocalClient,
         operator: Operator,
-    ) -> Server {
+    ) -> SocketServer {
         let open = Open::default();
         let feed = Arc::new(ProgressFeed::new(local_client.host.progress()));
         let task = tokio::spawn(accept(listener, local_client, Arc::new(operator), feed, Arc::clone(&open)));
-        Server { path, task, open }
+        SocketServer { path, task, open }
     }
 
     /// Finishes open requests and accepts no more. A request that was executed but not answered would look undone.
@@ -74,7 +74,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SocketServer {
     fn drop(&mut self) {
         self.task.abort();
         // The file may already be removed.
@@ -128,8 +128,8 @@ async fn talk(
         tokio::time::sleep(WRONG_DELAY).await;
     }
     let welcome = match greeted {
-        Ok(()) => Reply::Ok(Answer::Pong { pid: std::process::id() }),
-        Err(failure) => Reply::Error(failure.into()),
+        Ok(()) => HostReply::Ok(HostAnswer::Pong { pid: std::process::id() }),
+        Err(failure) => HostReply::Error(failure.into()),
     };
     if send(&mut write, &welcome).await.is_err() || !is_known {
         return;
@@ -140,16 +140,16 @@ async fn talk(
         if length.unwrap_or(0) == 0 {
             return;
         }
-        let request: Result<Request, _> = serde_json::from_slice(&line);
-        if matches!(request, Ok(Request::Watch)) {
+        let request: Result<SocketRequest, _> = serde_json::from_slice(&line);
+        if matches!(request, Ok(SocketRequest::Watch)) {
             return show_progress(&feed, read, write).await;
         }
         // A waiting request can be cut off: its client looks for another host.
-        let is_waiting = request.as_ref().is_ok_and(Request::only_waits);
+        let is_waiting = request.as_ref().is_ok_and(SocketRequest::only_waits);
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {
             Ok(request) => reply(&local_client, operator.name(), request).await,
-            Err(error) => Reply::Error(Failure::Usage(format!("invalid request: {error}")).into()),
+            Err(error) => HostReply::Error(CommandFailure::Usage(format!("invalid request: {error}")).into()),
         };
         if send(&mut write, &reply).await.is_err() {
             return;
@@ -161,7 +161,7 @@ async fn talk(
 async fn show_progress(feed: &ProgressFeed, read: BufReader<OwnedReadHalf>, mut write: OwnedWriteHalf) {
     let (begun, mut heard) = feed.subscribe();
     for told in begun {
-        if send(&mut write, &Reply::Ok(Answer::Progress(told.into()))).await.is_err() {
+        if send(&mut write, &HostReply::Ok(HostAnswer::Progress(told.into()))).await.is_err() {
             return;
         }
     }
@@ -174,7 +174,7 @@ async fn show_progress(feed: &ProgressFeed, read: BufReader<OwnedReadHalf>, mut 
             _ = &mut left => return,
         };
         let sent = match told {
-            Ok(told) => send(&mut write, &Reply::Ok(Answer::Progress(told.into()))).await,
+            Ok(told) => send(&mut write, &HostReply::Ok(HostAnswer::Progress(told.into()))).await,
             // Missed events are recoverable from the journal.
             Err(RecvError::Lagged(_)) => Ok(()),
             Err(RecvError::Closed) => return,
@@ -186,13 +186,16 @@ async fn show_progress(feed: &ProgressFeed, read: BufReader<OwnedReadHalf>, mut 
 }
 
 /// Reads the first line. `None`: the client left.
-async fn greet(read: &mut BufReader<OwnedReadHalf>, operator: &Operator) -> Option<Result<(), Failure>> {
+async fn greet(
+    read: &mut BufReader<OwnedReadHalf>,
+    operator: &Operator,
+) -> Option<Result<(), CommandFailure>> {
     let mut line = Vec::new();
     let length = read.take(HELLO_BYTES_MAX).read_until(b'\n', &mut line).await;
     if length.unwrap_or(0) == 0 {
         return None;
     }
-    let refused = |message: &str| Some(Err(Failure::Credentials(message.to_owned())));
+    let refused = |message: &str| Some(Err(CommandFailure::Credentials(message.to_owned())));
     match serde_json::from_slice(&line) {
         Ok(Hello::Hello { token }) if operator.is_proven_by(&token) => Some(Ok(())),
         Ok(Hello::Hello { .. }) => refused(
@@ -203,15 +206,15 @@ async fn greet(read: &mut BufReader<OwnedReadHalf>, operator: &Operator) -> Opti
     }
 }
 
-async fn send(write: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {
+async fn send(write: &mut OwnedWriteHalf, reply: &HostReply) -> io::Result<()> {
     let mut text = serde_json::to_vec(reply).unwrap_or_default();
     text.push(b'\n');
     write.write_all(&text).await
 }
 
-async fn reply(local_client: &LocalClient, by: &str, request: Request) -> Reply {
+async fn reply(local_client: &LocalClient, by: &str, request: SocketRequest) -> HostReply {
     match execute(local_client, by, request).await {
-        Ok(answer) => Reply::Ok(answer),
-        Err(failure) => Reply::Error(failure.into()),
+        Ok(answer) => HostReply::Ok(answer),
+        Err(failure) => HostReply::Error(failure.into()),
     }
 }

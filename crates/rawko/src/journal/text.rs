@@ -4,14 +4,14 @@
 use rawko_core::{Effect, Status, Value};
 use rawko_store::RecordKind;
 
-use super::{Change, Entry, TimerKind, Told, What, agent, words};
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use super::{ContextChange, EntryBody, EntryEffect, JournalEntry, TimerKind, agent, words};
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::times;
 
 /// The level of detail.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Detail {
+pub(crate) struct TextDetail {
     /// Full values, timeouts, and the explanation of each step.
     pub(crate) whole: bool,
     /// Faults are printed to stderr as warnings.
@@ -20,48 +20,52 @@ pub(crate) struct Detail {
 
 /// Prints an entry. Every line begins with `lead`; the first may have a different one.
 pub(crate) fn print(
-    entry: &Entry,
+    entry: &JournalEntry,
     first_lead: &str,
     lead: &str,
-    detail: Detail,
+    detail: TextDetail,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let head = words::headline(&entry.what, detail.whole);
-    let head = console.paint(Style::Bold, &format!("{head:<28}"));
-    let states = console.paint(Style::Accent, &format!("[{}]", entry.configuration.join(", ")));
+    let head = console.paint(TextStyle::Bold, &format!("{head:<28}"));
+    let states = console.paint(TextStyle::Accent, &format!("[{}]", entry.configuration.join(", ")));
     console.line(&format!("{first_lead}{head} {states}"))?;
     for (title, text) in details(entry, detail) {
         let title = console.paint(detail_style(title), &format!("{title:<8}"));
         console.line(&format!("{lead}    {title} {text}"))?;
     }
     for line in &entry.story {
-        let line = console.paint(Style::Dim, &format!("        {line}"));
+        let line = console.paint(TextStyle::Dim, &format!("        {line}"));
         console.line(&format!("{lead}{line}"))?;
     }
     Ok(())
 }
 
 /// Returns the style of a detail; failures are highlighted.
-fn detail_style(title: &str) -> Style {
+fn detail_style(title: &str) -> TextStyle {
     match title {
-        "fault" | "refused" | "stalled" => Style::Bad,
-        _ => Style::Dim,
+        "fault" | "refused" | "stalled" => TextStyle::Bad,
+        _ => TextStyle::Dim,
     }
 }
 
 /// Returns the style of the title of an agent's action.
-pub(crate) fn agent_style(title: &str) -> Style {
+pub(crate) fn agent_style(title: &str) -> TextStyle {
     match title {
-        "says" | "starts" | "ends" => Style::Bold,
-        "refused" | "failed" | "error" | "limit" | "model" | "denied" => Style::Bad,
-        "warning" | "waiting" => Style::Notice,
-        "allowed" | "answered" => Style::Good,
-        _ => Style::Dim,
+        "says" | "starts" | "ends" => TextStyle::Bold,
+        "refused" | "failed" | "error" | "limit" | "model" | "denied" => TextStyle::Bad,
+        "warning" | "waiting" => TextStyle::Notice,
+        "allowed" | "answered" => TextStyle::Good,
+        _ => TextStyle::Dim,
     }
 }
 
 /// Prints the actions of an agent that are relevant to a person, if any.
-pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> Result<(), Failure> {
+pub(crate) fn print_agent(
+    entry: &JournalEntry,
+    lead: &str,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     for (title, text) in agent::told(entry) {
         let title = console.paint(agent_style(title), &format!("{title:<8}"));
         for (number, line) in text.lines().enumerate() {
@@ -73,28 +77,28 @@ pub(crate) fn print_agent(entry: &Entry, lead: &str, console: &mut Console) -> R
 }
 
 /// Returns the details beyond the states, each with its title.
-fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
+fn details(entry: &JournalEntry, detail: TextDetail) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     match &entry.what {
-        What::Answered { data, .. } if !data.is_null() => {
+        EntryBody::Answered { data, .. } if !data.is_null() => {
             let said = agent::report(data).filter(|_| !detail.whole);
             lines.push(("answer", said.unwrap_or_else(|| words::value(data, detail.whole))));
         }
-        What::CallFailed { error, .. } => lines.push(("error", words::error(error))),
-        What::Event { origin, .. } if !origin.is_null() => {
+        EntryBody::CallFailed { error, .. } => lines.push(("error", words::error(error))),
+        EntryBody::Event { origin, .. } if !origin.is_null() => {
             lines.push(("from", origin.as_str().map_or_else(|| origin.to_string(), str::to_owned)));
         }
-        What::Event { .. }
-        | What::Answered { .. }
-        | What::Started { .. }
-        | What::Forked { .. }
-        | What::Timer(_)
-        | What::Retried { .. }
-        | What::Cancelled { .. }
-        | What::Paused { .. }
-        | What::Resumed { .. }
-        | What::Migrated { .. }
-        | What::Unreadable(_) => {}
+        EntryBody::Event { .. }
+        | EntryBody::Answered { .. }
+        | EntryBody::Started { .. }
+        | EntryBody::Forked { .. }
+        | EntryBody::Timer(_)
+        | EntryBody::Retried { .. }
+        | EntryBody::Cancelled { .. }
+        | EntryBody::Paused { .. }
+        | EntryBody::Resumed { .. }
+        | EntryBody::Migrated { .. }
+        | EntryBody::Unreadable(_) => {}
     }
     if let Some(refusal) = &entry.refusal {
         lines.push(("refused", refusal.clone()));
@@ -114,8 +118,8 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
 }
 
 /// Formats a change as `key: before → after`; for a list that only grew, the new items.
-fn change_words(change: &Change, whole: bool) -> String {
-    let Change { key, before, after } = change;
+fn change_words(change: &ContextChange, whole: bool) -> String {
+    let ContextChange { key, before, after } = change;
     match (before, after) {
         (None, _) => format!("{key}: {}", words::value(after, whole)),
         (Some(Value::List(old)), Value::List(new)) if new.len() > old.len() && new.starts_with(old) => {
@@ -132,7 +136,11 @@ pub(crate) fn stall_words(id: &str) -> String {
     format!("the failure of {id} is not handled; waiting for a retry")
 }
 
-fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static str, String)> {
+fn effect_words(
+    told: &EntryEffect,
+    entry: &JournalEntry,
+    detail: TextDetail,
+) -> Option<(&'static str, String)> {
     let value = |value: &Value| match value {
         Value::Null => String::new(),
         value => format!(" {}", words::value(value, detail.whole)),

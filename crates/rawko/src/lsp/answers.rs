@@ -1,9 +1,9 @@
 //! Answers to an editor's requests about one document.
 
 use rawko_chart::draw::{self, Theme};
-use rawko_chart::{Finding, Severity, Source, Span, load_bytes};
+use rawko_chart::{Finding, Severity, SourceFile, Span, load_bytes};
 use rawko_core::{ServiceClass, ServiceName};
-use rawko_language::{ChartStates, Lines, StateSymbol, Suggestion, SuggestionKind, explain, suggest};
+use rawko_language::{ChartStates, StateSymbol, Suggestion, SuggestionKind, TextLines, explain, suggest};
 use serde_json::{Value as Json, json};
 
 use super::documents::{Documents, OpenDocument, position};
@@ -13,40 +13,40 @@ use super::workspace::Workspace;
 use crate::files;
 
 /// A document with its project.
-pub(super) struct Subject<'a> {
+pub(super) struct EditedChart<'a> {
     pub(super) uri: &'a str,
     pub(super) document: &'a OpenDocument,
     pub(super) workspace: &'a Workspace,
     pub(super) others: &'a Documents,
 }
 
-type Answer = Result<Json, ResponseError>;
+type LspAnswer = Result<Json, ResponseError>;
 
-impl Subject<'_> {
+impl EditedChart<'_> {
     fn text(&self) -> &str {
         &self.document.text
     }
 
-    fn source(&self) -> Source {
+    fn source(&self) -> SourceFile {
         let name = self.document.path.as_deref().map_or_else(|| "chart.yaml".to_owned(), files::shown);
-        Source::new(name, self.text())
+        SourceFile::new(name, self.text())
     }
 
     fn offset(&self, params: &Json) -> Result<usize, ResponseError> {
         let place = position(&params["position"]);
         let place =
             place.ok_or_else(|| ResponseError::new(INVALID_PARAMS, "the request has no `position`"))?;
-        Ok(Lines::of(self.text()).offset(place))
+        Ok(TextLines::of(self.text()).offset(place))
     }
 
     fn states(&self) -> Option<ChartStates> {
         ChartStates::of(&self.source(), &self.workspace.registry_of(self.text()))
     }
 
-    pub(super) fn completion(&self, params: &Json) -> Answer {
+    pub(super) fn completion(&self, params: &Json) -> LspAnswer {
         let offset = self.offset(params)?;
         let found = suggest(self.text(), offset, &self.workspace.names);
-        let replaced = range(&Lines::of(self.text()), Span::new(found.from, offset));
+        let replaced = range(&TextLines::of(self.text()), Span::new(found.from, offset));
         let keeps_colon = self.text()[offset..].trim_start_matches(['"', '\'', ' ']).starts_with(':');
         let item = |(number, it): (usize, &Suggestion)| {
             let insert = if keeps_colon { it.insert.trim_end_matches(": ") } else { &it.insert };
@@ -62,28 +62,28 @@ impl Subject<'_> {
         Ok(found.items.iter().enumerate().map(item).collect())
     }
 
-    pub(super) fn hover(&self, params: &Json) -> Answer {
+    pub(super) fn hover(&self, params: &Json) -> LspAnswer {
         let Some(found) = explain(self.text(), self.offset(params)?, &self.workspace.names) else {
             return Ok(Json::Null);
         };
-        let place = range(&Lines::of(self.text()), Span::new(found.range.start, found.range.end));
+        let place = range(&TextLines::of(self.text()), Span::new(found.range.start, found.range.end));
         let text = format!("**{}**\n\n{}", found.title, found.text);
         Ok(json!({ "contents": { "kind": "markdown", "value": text }, "range": place }))
     }
 
     /// The key of a state, the file of a chart, or the file of an agent.
-    pub(super) fn definition(&self, params: &Json) -> Answer {
+    pub(super) fn definition(&self, params: &Json) -> LspAnswer {
         let offset = self.offset(params)?;
         let Some(states) = self.states() else { return Ok(Json::Null) };
         if let Some(key) = states.state_at(offset).and_then(|(state, _)| states.definition(state)) {
-            return Ok(json!({ "uri": self.uri, "range": range(&Lines::of(self.text()), key) }));
+            return Ok(json!({ "uri": self.uri, "range": range(&TextLines::of(self.text()), key) }));
         }
         let Some((src, _)) = states.src_at(offset) else { return Ok(Json::Null) };
         let agent =
             ServiceName::member_of(src, ServiceClass::Agent).and_then(|name| self.workspace.agent_file(name));
         if let Some(path) = agent {
             return Ok(
-                json!({ "uri": uri::of_path(&path), "range": range(&Lines::of(""), Span::default()) }),
+                json!({ "uri": uri::of_path(&path), "range": range(&TextLines::of(""), Span::default()) }),
             );
         }
         let id =
@@ -91,23 +91,23 @@ impl Subject<'_> {
         let Some(path) = id.and_then(|id| self.workspace.chart_file(id)) else { return Ok(Json::Null) };
         let open = self.others.at_path(&path).map(|document| document.text.clone());
         let text = open.or_else(|| files::read_text(&path).ok()).unwrap_or_default();
-        let source = Source::new(files::shown(&path), text);
+        let source = SourceFile::new(files::shown(&path), text);
         let key = ChartStates::of(&source, &Default::default()).map(|chart| chart.chart_id());
-        let place = range(&Lines::of(&source.text), key.unwrap_or_default());
+        let place = range(&TextLines::of(&source.text), key.unwrap_or_default());
         Ok(json!({ "uri": uri::of_path(&path), "range": place }))
     }
 
-    pub(super) fn references(&self, params: &Json) -> Answer {
+    pub(super) fn references(&self, params: &Json) -> LspAnswer {
         let offset = self.offset(params)?;
         let Some(states) = self.states() else { return Ok(Json::Null) };
         let Some((state, _)) = states.state_at(offset) else { return Ok(Json::Null) };
-        let lines = Lines::of(self.text());
+        let lines = TextLines::of(self.text());
         let key = states.definition(state).filter(|_| params["context"]["includeDeclaration"] == true);
         let spans = key.into_iter().chain(states.references(state).map(|it| it.span));
         Ok(spans.map(|span| json!({ "uri": self.uri, "range": range(&lines, span) })).collect())
     }
 
-    pub(super) fn prepare_rename(&self, params: &Json) -> Answer {
+    pub(super) fn prepare_rename(&self, params: &Json) -> LspAnswer {
         let offset = self.offset(params)?;
         let Some(states) = self.states() else { return Ok(Json::Null) };
         let Some((state, span)) = states.state_at(offset) else { return Ok(Json::Null) };
@@ -119,10 +119,10 @@ impl Subject<'_> {
             ));
         }
         let name = self.text().get(span.range()).unwrap_or_default();
-        Ok(json!({ "range": range(&Lines::of(self.text()), span), "placeholder": name }))
+        Ok(json!({ "range": range(&TextLines::of(self.text()), span), "placeholder": name }))
     }
 
-    pub(super) fn rename(&self, params: &Json) -> Answer {
+    pub(super) fn rename(&self, params: &Json) -> LspAnswer {
         let offset = self.offset(params)?;
         let failed = |text: String| ResponseError::new(REQUEST_FAILED, text);
         let name = params["newName"].as_str().unwrap_or_default();
@@ -131,7 +131,7 @@ impl Subject<'_> {
         let (state, _) = states.state_at(offset).ok_or_else(|| failed("there is no state here".into()))?;
         let registry = self.workspace.registry_of(self.text());
         let edits = states.rename(state, name, &registry).map_err(|error| failed(error.to_string()))?;
-        let lines = Lines::of(self.text());
+        let lines = TextLines::of(self.text());
         let edits: Vec<Json> = edits
             .iter()
             .map(|edit| json!({ "range": range(&lines, edit.span), "newText": edit.text }))
@@ -139,13 +139,13 @@ impl Subject<'_> {
         Ok(json!({ "changes": { self.uri: edits } }))
     }
 
-    pub(super) fn symbols(&self) -> Answer {
+    pub(super) fn symbols(&self) -> LspAnswer {
         let Some(chart) = self.states().and_then(|states| states.symbols()) else { return Ok(json!([])) };
-        Ok(json!([symbol(&Lines::of(self.text()), &chart)]))
+        Ok(json!([symbol(&TextLines::of(self.text()), &chart)]))
     }
 
     /// `rawko/drawing`: the chart as SVG, with findings marked.
-    pub(super) fn drawing(&self, params: &Json) -> Answer {
+    pub(super) fn drawing(&self, params: &Json) -> LspAnswer {
         let theme = match params["theme"].as_str() {
             Some("light") => Theme::Light,
             Some("dark") => Theme::Dark,
@@ -164,7 +164,7 @@ impl Subject<'_> {
 
 /// Converts findings to diagnostics.
 pub(super) fn diagnostics(uri: &str, text: &str, findings: &[Finding]) -> Json {
-    let lines = Lines::of(text);
+    let lines = TextLines::of(text);
     let diagnostic = |finding: &Finding| {
         let mut message = finding.message.clone();
         if !finding.label.is_empty() {
@@ -196,9 +196,9 @@ pub(super) fn diagnostics(uri: &str, text: &str, findings: &[Finding]) -> Json {
     findings.iter().map(diagnostic).collect()
 }
 
-fn range(lines: &Lines<'_>, span: Span) -> Json {
+fn range(lines: &TextLines<'_>, span: Span) -> Json {
     let (start, end) = lines.range(span);
-    let place = |it: rawko_language::Position| json!({ "line": it.line, "character": it.character });
+    let place = |it: rawko_language::TextPosition| json!({ "line": it.line, "character": it.character });
     json!({ "start": place(start), "end": place(end) })
 }
 
@@ -214,7 +214,7 @@ fn item_kind(kind: SuggestionKind) -> u8 {
 }
 
 /// Numbers of `SymbolKind`: a module, classes for states with children, otherwise enum members.
-fn symbol(lines: &Lines<'_>, it: &StateSymbol) -> Json {
+fn symbol(lines: &TextLines<'_>, it: &StateSymbol) -> Json {
     let kind = match (it.detail, it.children.is_empty()) {
         ("chart", _) => 2,
         (_, false) => 5,

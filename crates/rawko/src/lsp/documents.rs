@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rawko_language::{Lines, Position};
+use rawko_language::{TextLines, TextPosition};
 use serde_json::Value as Json;
 
 use super::uri;
@@ -61,7 +61,7 @@ impl Documents {
             let text = change["text"].as_str().unwrap_or_default();
             match (position(&change["range"]["start"]), position(&change["range"]["end"])) {
                 (Some(start), Some(end)) => {
-                    let lines = Lines::of(&document.text);
+                    let lines = TextLines::of(&document.text);
                     let (start, end) = (lines.offset(start), lines.offset(end));
                     document.text.replace_range(start..end.max(start), text);
                 }
@@ -77,9 +77,9 @@ impl Documents {
 }
 
 /// Reads a position of the protocol.
-pub(super) fn position(json: &Json) -> Option<Position> {
+pub(super) fn position(json: &Json) -> Option<TextPosition> {
     let number = |key: &str| json[key].as_u64().map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-    Some(Position { line: number("line")?, character: number("character")? })
+    Some(TextPosition { line: number("line")?, character: number("character")? })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use answers::Subject;
+use answers::EditedChart;
 use documents::Documents;
 use wire::{INVALID_PARAMS, INVALID_REQUEST, NOT_INITIALIZED, PARSE_ERROR, ResponseError, UNKNOWN_METHOD};
 use workspace::{DocumentKind, Workspaces};
@@ -32,11 +32,11 @@ pub(crate) enum Exit {
     Abrupt,
 }
 
-type Incoming = io::Result<Option<Result<Json, String>>>;
+type LspMessage = io::Result<Option<Result<Json, String>>>;
 
 /// Serves an editor until it exits.
 pub(crate) fn serve(input: impl Read + Send + 'static, output: impl Write) -> io::Result<Exit> {
-    let (sender, messages) = channel::<Incoming>();
+    let (sender, messages) = channel::<LspMessage>();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
         loop {
@@ -47,9 +47,9 @@ pub(crate) fn serve(input: impl Read + Send + 'static, output: impl Write) -> io
             }
         }
     });
-    Server {
+    LspServer {
         output,
-        phase: Phase::New,
+        phase: LspPhase::New,
         documents: Documents::default(),
         workspaces: Workspaces::default(),
         due: BTreeMap::new(),
@@ -58,23 +58,23 @@ pub(crate) fn serve(input: impl Read + Send + 'static, output: impl Write) -> io
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum LspPhase {
     New,
     Running,
     ShutDown,
 }
 
-struct Server<W> {
+struct LspServer<W> {
     output: W,
-    phase: Phase,
+    phase: LspPhase,
     documents: Documents,
     workspaces: Workspaces,
     /// Documents to check, and when.
     due: BTreeMap<String, Instant>,
 }
 
-impl<W: Write> Server<W> {
-    fn run(mut self, messages: &Receiver<Incoming>) -> io::Result<Exit> {
+impl<W: Write> LspServer<W> {
+    fn run(mut self, messages: &Receiver<LspMessage>) -> io::Result<Exit> {
         loop {
             let wait = self.due.values().min().map(|due| due.saturating_duration_since(Instant::now()));
             let message = match wait {
@@ -94,7 +94,7 @@ impl<W: Write> Server<W> {
             }
             self.check_due()?;
         }
-        Ok(if self.phase == Phase::ShutDown { Exit::Orderly } else { Exit::Abrupt })
+        Ok(if self.phase == LspPhase::ShutDown { Exit::Orderly } else { Exit::Abrupt })
     }
 
     fn handle(&mut self, message: &Json) -> io::Result<()> {
@@ -115,22 +115,22 @@ impl<W: Write> Server<W> {
 
     fn request(&mut self, method: &str, params: &Json) -> Result<Json, ResponseError> {
         match (self.phase, method) {
-            (Phase::New, "initialize") => {
-                self.phase = Phase::Running;
+            (LspPhase::New, "initialize") => {
+                self.phase = LspPhase::Running;
                 return Ok(capabilities());
             }
-            (Phase::New, _) => {
+            (LspPhase::New, _) => {
                 return Err(ResponseError::new(NOT_INITIALIZED, "send `initialize` first"));
             }
-            (Phase::ShutDown, _) => {
+            (LspPhase::ShutDown, _) => {
                 return Err(ResponseError::new(INVALID_REQUEST, "the server is shut down; send `exit`"));
             }
-            (Phase::Running, "shutdown") => {
-                self.phase = Phase::ShutDown;
+            (LspPhase::Running, "shutdown") => {
+                self.phase = LspPhase::ShutDown;
                 self.due.clear();
                 return Ok(Json::Null);
             }
-            (Phase::Running, _) => {}
+            (LspPhase::Running, _) => {}
         }
         let about_document = [
             "textDocument/completion",
@@ -153,7 +153,7 @@ impl<W: Write> Server<W> {
             return Ok(Json::Null);
         }
         let workspace = self.workspaces.around(document);
-        let subject = Subject { uri, document, workspace: &workspace, others: &self.documents };
+        let subject = EditedChart { uri, document, workspace: &workspace, others: &self.documents };
         match method {
             "textDocument/completion" => subject.completion(params),
             "textDocument/hover" => subject.hover(params),
@@ -167,7 +167,7 @@ impl<W: Write> Server<W> {
     }
 
     fn notification(&mut self, method: &str, params: &Json) {
-        if self.phase != Phase::Running {
+        if self.phase != LspPhase::Running {
             return;
         }
         let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::{Finding, Registry, Severity, Source, load_bytes, read_registry};
+use rawko_chart::{Finding, Registry, Severity, SourceFile, load_bytes, read_registry};
 use rawko_host::{Environment, Settings};
 use rawko_language::ProjectNames;
 
 use super::documents::OpenDocument;
 use crate::files;
-use crate::project::{self, Project, Recursion};
+use crate::project::{self, LoadedProject, Recursion};
 use crate::settings_problems;
 use crate::walk;
 
@@ -62,7 +62,7 @@ impl DocumentKind {
 #[derive(Debug)]
 pub(super) struct Workspace {
     home: Option<PathBuf>,
-    project: Project,
+    project: LoadedProject,
     registry: Registry,
     pub(super) names: ProjectNames,
 }
@@ -70,7 +70,7 @@ pub(super) struct Workspace {
 impl Workspace {
     fn read(home: Option<PathBuf>) -> Workspace {
         // A directory that cannot be read is a project without names; its files are still checked one by one.
-        let project = home.as_deref().and_then(|home| Project::at(home).ok()).unwrap_or_default();
+        let project = home.as_deref().and_then(|home| LoadedProject::at(home).ok()).unwrap_or_default();
         let registry = if home.is_some() { project.known() } else { Registry::default() };
         let names = ProjectNames::of(&registry);
         Workspace { home, project, registry, names }
@@ -106,7 +106,7 @@ impl Workspace {
     /// Returns the findings of `rawko check` for a document.
     pub(super) fn check(&self, kind: DocumentKind, document: &OpenDocument) -> Vec<Finding> {
         let name = document.path.as_deref().map_or_else(|| "chart.yaml".to_owned(), files::shown);
-        let source = Source::new(name, document.text.as_str());
+        let source = SourceFile::new(name, document.text.as_str());
         match kind {
             DocumentKind::Chart => self.check_chart(&source),
             DocumentKind::Registry => read_registry(&source).findings,
@@ -116,7 +116,7 @@ impl Workspace {
         }
     }
 
-    fn check_chart(&self, source: &Source) -> Vec<Finding> {
+    fn check_chart(&self, source: &SourceFile) -> Vec<Finding> {
         if source.text.trim().is_empty() {
             return Vec::new();
         }
@@ -132,7 +132,7 @@ impl Workspace {
     }
 
     /// A saved file is checked beside all others; one that is being changed, alone.
-    fn check_agent(&self, source: &Source, document: &OpenDocument) -> Vec<Finding> {
+    fn check_agent(&self, source: &SourceFile, document: &OpenDocument) -> Vec<Finding> {
         let is_it = |name: &str| {
             let path = std::path::absolute(name).ok().and_then(|path| path.canonicalize().ok());
             path.is_some() && path == document.path.as_deref().and_then(|path| path.canonicalize().ok())
@@ -145,7 +145,7 @@ impl Workspace {
     }
 
     /// Errors only, as in `rawko check`: warnings depend on the environment of the host.
-    fn check_settings(&self, source: &Source) -> Vec<Finding> {
+    fn check_settings(&self, source: &SourceFile) -> Vec<Finding> {
         let home = self.home.as_deref().unwrap_or(Path::new("."));
         let (settings, wrong) = Settings::of_source(source, &Environment::of_process());
         let read = self.project.read_agents();
@@ -165,7 +165,7 @@ pub(super) struct Workspaces {
 impl Workspaces {
     /// Returns the project around a document.
     pub(super) fn around(&mut self, document: &OpenDocument) -> Arc<Workspace> {
-        let home = document.path.as_deref().and_then(Path::parent).and_then(Project::home_above);
+        let home = document.path.as_deref().and_then(Path::parent).and_then(LoadedProject::home_above);
         let read = || Arc::new(Workspace::read(home.clone()));
         Arc::clone(self.known.entry(home.clone()).or_insert_with(read))
     }

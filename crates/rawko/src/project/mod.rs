@@ -1,9 +1,9 @@
 //! A project on disk: the charts below a directory, the registries that name them, and the agents and services its
 //! charts may call. Reading is lenient here: problems of a chart are reported by its own check.
 
+mod duplicate_charts;
 mod recursion;
 mod registry;
-mod twins;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_chart::codes::agents::INVALID_VALUE;
-use rawko_chart::{Document, Finding, Registry, Source, Span};
+use rawko_chart::{Finding, Registry, SourceFile, Span, SpannedValue};
 use rawko_core::{AgentEntry, ServiceSpec};
 use rawko_host::Environment;
 
+pub(crate) use duplicate_charts::Twins;
 pub(crate) use recursion::Recursion;
-use registry::Registered;
-pub(crate) use twins::Twins;
+use registry::RegisteredChart;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use crate::walk;
 
@@ -28,15 +28,15 @@ pub(crate) const UPLOADED: &str = ".rawko/charts/uploaded";
 
 /// The contents of a project.
 #[derive(Debug, Default)]
-pub(crate) struct Project {
+pub(crate) struct LoadedProject {
     /// Chart files, sorted.
     pub(crate) charts: Vec<PathBuf>,
-    pub(crate) registry: Vec<Registered>,
+    pub(crate) registry: Vec<RegisteredChart>,
     /// Files that contain registries.
     registries: Vec<PathBuf>,
     pub(crate) agents: Vec<AgentEntry>,
     /// The agent files and their problems, read once.
-    read_agents: (Agents, Vec<(Source, Vec<Finding>)>),
+    read_agents: (Agents, Vec<(SourceFile, Vec<Finding>)>),
     /// The contents of chart files, read once.
     texts: BTreeMap<PathBuf, Arc<[u8]>>,
     /// Agents that exist, but whose files are invalid.
@@ -48,13 +48,13 @@ pub(crate) struct Project {
     /// Specs of configured services.
     specs: Vec<ServiceSpec>,
     /// Problems of registries, agents and settings, each with its file.
-    pub(crate) problems: Vec<(Source, Vec<Finding>)>,
+    pub(crate) problems: Vec<(SourceFile, Vec<Finding>)>,
 }
 
-impl Project {
+impl LoadedProject {
     /// Reads everything below a directory.
-    pub(crate) fn at(dir: &Path) -> Result<Project, Failure> {
-        let mut project = Project::default();
+    pub(crate) fn at(dir: &Path) -> Result<LoadedProject, CommandFailure> {
+        let mut project = LoadedProject::default();
         for path in walk::files_below(dir, &walk::is_yaml_or_json)? {
             project.take_file(&path)?;
         }
@@ -63,14 +63,14 @@ impl Project {
     }
 
     /// Returns the project around a file: the nearest parent directory with a `.rawko`.
-    pub(crate) fn around(file: &Path) -> Result<Option<Project>, Failure> {
-        Project::home_of(file).map(|root| Project::at(&root)).transpose()
+    pub(crate) fn around(file: &Path) -> Result<Option<LoadedProject>, CommandFailure> {
+        LoadedProject::home_of(file).map(|root| LoadedProject::at(&root)).transpose()
     }
 
     /// Returns the nearest parent directory of a file with a `.rawko`.
     pub(crate) fn home_of(file: &Path) -> Option<PathBuf> {
         let full = file.canonicalize().ok().filter(|_| !files::is_stdin(file))?;
-        Project::home_above(full.parent()?)
+        LoadedProject::home_above(full.parent()?)
     }
 
     /// Returns the nearest directory with a `.rawko`: this one, or a parent.
@@ -113,12 +113,12 @@ impl Project {
     }
 
     /// Returns the agents of the project and its user, without the built-in ones, and the problems of their files.
-    pub(crate) fn read_agents(&self) -> (Agents, Vec<(Source, Vec<Finding>)>) {
+    pub(crate) fn read_agents(&self) -> (Agents, Vec<(SourceFile, Vec<Finding>)>) {
         self.read_agents.clone()
     }
 
     /// Returns the content of a file: as it was when the project was read, for its charts.
-    pub(crate) fn content(&self, path: &Path) -> Result<Arc<[u8]>, Failure> {
+    pub(crate) fn content(&self, path: &Path) -> Result<Arc<[u8]>, CommandFailure> {
         self.texts.get(path).map_or_else(|| Ok(files::read(path)?.into()), |text| Ok(Arc::clone(text)))
     }
 
@@ -153,7 +153,7 @@ impl Project {
     }
 
     /// Returns the charts that one registry lists, if a file is only a registry.
-    pub(crate) fn of_registry(path: &Path) -> Option<Project> {
+    pub(crate) fn of_registry(path: &Path) -> Option<LoadedProject> {
         // Standard input can be read only once, and a registry there has no files beside it.
         if files::is_stdin(path) {
             return None;
@@ -162,13 +162,13 @@ impl Project {
         if !looks_like(&text, "machine_registry") || is_chart(&text) {
             return None;
         }
-        let mut project = Project::default();
+        let mut project = LoadedProject::default();
         project.take_registry(path, &text);
         project.charts = project.registry.iter().map(|entry| entry.path.clone()).collect();
         Some(project)
     }
 
-    fn take_file(&mut self, path: &Path) -> Result<(), Failure> {
+    fn take_file(&mut self, path: &Path) -> Result<(), CommandFailure> {
         let is_scenario = path.file_name().is_some_and(|name| walk::is_scenario(&name.to_string_lossy()));
         if is_scenario {
             return Ok(());
@@ -188,7 +188,7 @@ impl Project {
     }
 
     fn take_registry(&mut self, path: &Path, text: &str) {
-        let source = Source::new(files::shown(path), text);
+        let source = SourceFile::new(files::shown(path), text);
         let (entries, mut findings) = registry::read(path, &source);
         if looks_like(text, "statechart") {
             // The chart in the same file reports the structure of the whole document when it is checked.
@@ -224,7 +224,7 @@ impl Project {
             let span = Span::new(start, start + if start == 0 { 0 } else { chart.len() });
             let finding = INVALID_VALUE.at(span, format!("there is no chart `{chart}`"));
             let help = "add it to .rawko/charts, or name one that `rawko charts` lists";
-            self.complain(Source::new(file, text), vec![finding.help(help)]);
+            self.complain(SourceFile::new(file, text), vec![finding.help(help)]);
         }
     }
 
@@ -239,22 +239,22 @@ impl Project {
 
     fn take_settings(&mut self, path: &Path) {
         let Ok(text) = files::read_text(path) else { return };
-        match Document::read(&text) {
+        match SpannedValue::read(&text) {
             Ok(document) => {
                 let names = |key: &str| {
-                    let entries = document.get(key).and_then(Document::entries).unwrap_or_default();
+                    let entries = document.get(key).and_then(SpannedValue::entries).unwrap_or_default();
                     entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>()
                 };
-                let services = document.get("services").and_then(Document::entries).unwrap_or_default();
+                let services = document.get("services").and_then(SpannedValue::entries).unwrap_or_default();
                 self.specs = services.iter().map(|entry| spec(&entry.key, &entry.value)).collect();
                 self.services = Some(names("services"));
                 self.endpoints = names("endpoints");
             }
-            Err(findings) => self.complain(Source::new(files::shown(path), text), findings),
+            Err(findings) => self.complain(SourceFile::new(files::shown(path), text), findings),
         }
     }
 
-    fn complain(&mut self, source: Source, findings: Vec<Finding>) {
+    fn complain(&mut self, source: SourceFile, findings: Vec<Finding>) {
         if !findings.is_empty() {
             self.problems.push((source, findings));
         }
@@ -262,7 +262,7 @@ impl Project {
 }
 
 /// A configured service with the schemas that its settings give.
-fn spec(name: &str, settings: &Document) -> ServiceSpec {
+fn spec(name: &str, settings: &SpannedValue) -> ServiceSpec {
     let spec = ServiceSpec::named(name);
     let spec = settings.get("input").into_iter().fold(spec, |spec, input| spec.taking(&input.to_json()));
     settings.get("output").into_iter().fold(spec, |spec, output| spec.giving(&output.to_json()))
@@ -270,7 +270,7 @@ fn spec(name: &str, settings: &Document) -> ServiceSpec {
 
 /// Returns the id and version of the chart in a text, as far as they are readable.
 pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
-    let document = Document::read(std::str::from_utf8(bytes).ok()?).ok()?;
+    let document = SpannedValue::read(std::str::from_utf8(bytes).ok()?).ok()?;
     let chart = document.get("statechart").unwrap_or(&document);
     let plain = |json: serde_json::Value| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
     let version = chart.get("version").map(|version| plain(version.to_json())).unwrap_or_default();

@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::project::{REGISTRY_FILE_MISSING, REGISTRY_MISMATCH};
-use rawko_chart::{Finding, RegistryEntry, RegistryFile, Source, read_registry};
+use rawko_chart::{Finding, RegistryEntry, RegistryFile, SourceFile, read_registry};
 
 /// One entry, with its file resolved relative to the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredChart {
     pub(crate) id: String,
     pub(crate) version: String,
     pub(crate) path: PathBuf,
 }
 
 /// Returns the entries whose files exist, and all problems of the registry.
-pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Finding>) {
+pub(super) fn read(path: &Path, source: &SourceFile) -> (Vec<RegisteredChart>, Vec<Finding>) {
     let RegistryFile { entries, mut findings } = read_registry(source);
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut registered = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
         match rawko_process::read_regular(&path) {
             Ok(bytes) => {
                 findings.extend(mismatch(&entry, &bytes));
-                registered.push(Registered { id: entry.id, version: entry.version, path });
+                registered.push(RegisteredChart { id: entry.id, version: entry.version, path });
             }
             Err(_) => {
                 let message =

@@ -9,16 +9,16 @@ use rawko_core::Value;
 use rawko_core::{NamedEvent, Status};
 #[cfg(feature = "server")]
 use rawko_host::{Engine, Receipt};
-use rawko_host::{HostError, Reader};
-use rawko_store::{InstanceStatus, Wait};
+use rawko_host::{HostError, SnapshotReader};
+use rawko_store::{InstanceStatus, WaitReason};
 use rawko_view::rows::{Row, SpentDocument};
 use rawko_view::times;
 
 pub(crate) use scheduler::Scheduler;
 pub(crate) use settings::at_once;
 
-use crate::failure::Failure;
-use crate::hosting::{ChartText, Request};
+use crate::failure::CommandFailure;
+use crate::hosting::{LoadedChart, SocketRequest};
 
 /// The chart of the queue.
 pub(crate) const CHART: &str = "task_queue";
@@ -31,7 +31,7 @@ pub(crate) struct QueuedTask {
     pub(crate) id: String,
     pub(crate) task: String,
     pub(crate) priority: i64,
-    pub(crate) charts: Vec<ChartText>,
+    pub(crate) charts: Vec<LoadedChart>,
     pub(crate) input: Value,
     pub(crate) budget: Value,
     pub(crate) queued_ms: i64,
@@ -39,7 +39,7 @@ pub(crate) struct QueuedTask {
 
 /// The queue as it is stored.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Queue {
+pub(crate) struct TaskQueue {
     pub(crate) at_once: i64,
     pub(crate) waiting: Vec<QueuedTask>,
     /// Admitted tasks that have not started.
@@ -49,9 +49,9 @@ pub(crate) struct Queue {
     pub(crate) refused: Vec<(String, String)>,
 }
 
-impl Queue {
+impl TaskQueue {
     /// Reads the queue; `None` if no task was ever queued.
-    pub(crate) fn read(reader: &Reader) -> Result<Option<Queue>, HostError> {
+    pub(crate) fn read(reader: &SnapshotReader) -> Result<Option<TaskQueue>, HostError> {
         let Some(row) = reader.store().find(QUEUE)? else { return Ok(None) };
         if row.head.status.is_over() {
             return Ok(None);
@@ -62,7 +62,7 @@ impl Queue {
         let refused =
             list(context.get("refused")).iter().map(|entry| (text(entry, "id"), text(entry, "problem")));
         let admitted: Vec<QueuedTask> = tasks("running");
-        let mut queue = Queue {
+        let mut queue = TaskQueue {
             at_once: context.get("at_once").as_i64().unwrap_or(1),
             waiting: tasks("waiting"),
             next: Vec::new(),
@@ -96,7 +96,7 @@ impl Queue {
 
 impl QueuedTask {
     fn of(entry: &Value) -> Option<QueuedTask> {
-        let chart = |chart: &Value| ChartText::new(&text(chart, "name"), &text(chart, "text"));
+        let chart = |chart: &Value| LoadedChart::new(&text(chart, "name"), &text(chart, "text"));
         Some(QueuedTask {
             id: entry.get("id").as_str()?.to_owned(),
             task: text(entry, "task"),
@@ -126,7 +126,7 @@ impl QueuedTask {
     }
 
     /// Returns the request that adds the task. Repeating it changes nothing.
-    pub(crate) fn add(&self) -> Request {
+    pub(crate) fn add(&self) -> SocketRequest {
         event("QUEUE_ADD", self.data(), Some(format!("add {} {}", self.id, self.queued_ms)))
     }
 
@@ -143,11 +143,11 @@ impl QueuedTask {
                 started?;
             }
         }
-        let queue = Queue::read(engine.reader())?.unwrap_or_default();
+        let queue = TaskQueue::read(engine.reader())?.unwrap_or_default();
         if store.find(&self.id)?.is_some() || queue.unstarted().any(|task| task.id == self.id) {
             return Err(HostError::Exists(self.id));
         }
-        if let Request::Send { id, event, data, key } = self.add() {
+        if let SocketRequest::Send { id, event, data, key } = self.add() {
             engine.send(id, NamedEvent::new(event, data), key).await?;
         }
         let status = Status::Active;
@@ -167,7 +167,7 @@ impl QueuedTask {
             waiting_for: Some("queue".to_owned()),
             reason: None,
             hint: Some("rawko queue run".to_owned()),
-            waits_for: Wait::Nothing,
+            waits_for: WaitReason::Nothing,
             next_due_ms: None,
             fault: None,
             step: 0,
@@ -184,24 +184,24 @@ impl QueuedTask {
 }
 
 /// Returns the request that removes a waiting task.
-pub(crate) fn remove(id: &str) -> Request {
+pub(crate) fn remove(id: &str) -> SocketRequest {
     event("QUEUE_REMOVE", Value::map([("id", Value::str(id))]), None)
 }
 
 /// Returns the request that gives a waiting task another priority.
-pub(crate) fn reprioritise(id: &str, priority: i64) -> Request {
+pub(crate) fn reprioritise(id: &str, priority: i64) -> SocketRequest {
     let rank = Value::Int(priority.saturating_neg());
     let data = [("id", Value::str(id)), ("priority", Value::Int(priority)), ("rank", rank)];
     event("QUEUE_MOVE", Value::map(data), None)
 }
 
-fn event(name: &str, data: Value, key: Option<String>) -> Request {
-    Request::Send { id: QUEUE.to_owned(), event: name.to_owned(), data, key }
+fn event(name: &str, data: Value, key: Option<String>) -> SocketRequest {
+    SocketRequest::Send { id: QUEUE.to_owned(), event: name.to_owned(), data, key }
 }
 
 /// Returns the task with this id, if it is queued and has not started.
-pub(crate) fn find(reader: &Reader, id: &str) -> Result<Option<QueuedTask>, Failure> {
-    let queue = Queue::read(reader)?.unwrap_or_default();
+pub(crate) fn find(reader: &SnapshotReader, id: &str) -> Result<Option<QueuedTask>, CommandFailure> {
+    let queue = TaskQueue::read(reader)?.unwrap_or_default();
     Ok(queue.unstarted().find(|task| task.id == id).cloned())
 }
 

@@ -11,7 +11,7 @@ use rawko_host::{Edition, Engine, HostError};
 use rawko_store::InstanceStatus;
 use rawko_view::rows::Row;
 
-use super::{QUEUE, Queue, QueuedTask};
+use super::{QUEUE, QueuedTask, TaskQueue};
 
 /// The shortest time between two passes: commits arrive faster.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -102,7 +102,7 @@ impl Scheduler {
         }
     }
 
-    async fn move_running(&mut self, queue: Queue) -> Result<(Vec<Row>, bool), HostError> {
+    async fn move_running(&mut self, queue: TaskQueue) -> Result<(Vec<Row>, bool), HostError> {
         let is_empty = queue.is_empty();
         let mut left = Vec::new();
         for task in queue.running.into_iter().chain(queue.next) {
@@ -161,9 +161,9 @@ impl Scheduler {
         self.engine.send(QUEUE.to_owned(), NamedEvent::new(name, data), key).await.map(drop)
     }
 
-    async fn read(&self) -> Result<Option<Queue>, HostError> {
+    async fn read(&self) -> Result<Option<TaskQueue>, HostError> {
         let reader = self.engine.reader().clone();
-        tokio::task::spawn_blocking(move || Queue::read(&reader)).await.map_err(|_| HostError::Closing)?
+        tokio::task::spawn_blocking(move || TaskQueue::read(&reader)).await.map_err(|_| HostError::Closing)?
     }
 
     async fn row(&self, id: &str) -> Result<Option<Row>, HostError> {

@@ -2,14 +2,14 @@
 
 use rawko_host::{Settings, SettingsReader};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Tasks of one project share its files, so one runs at a time unless the settings allow more.
 const AT_ONCE: u32 = 1;
 const AT_ONCE_MAX: u64 = 1_000;
 
 /// Returns the number of tasks that run at the same time; `given` is the command's option.
-pub(crate) fn at_once(settings: &Settings, given: Option<u32>) -> Result<u32, Failure> {
+pub(crate) fn at_once(settings: &Settings, given: Option<u32>) -> Result<u32, CommandFailure> {
     let mut found = given;
     for section in settings.sections("queue") {
         let mut reader = SettingsReader::new(settings.environment());
@@ -18,7 +18,7 @@ pub(crate) fn at_once(settings: &Settings, given: Option<u32>) -> Result<u32, Fa
             found = found.or(number.and_then(|number| u32::try_from(number.min(AT_ONCE_MAX)).ok()));
         }
         if let Some(finding) = reader.findings.first() {
-            return Err(Failure::Invalid(format!("{}: {}", section.file, finding.message)));
+            return Err(CommandFailure::Invalid(format!("{}: {}", section.file, finding.message)));
         }
     }
     Ok(found.unwrap_or(AT_ONCE))

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use rawko_testing::ProjectContent;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::loading;
-use crate::project::Project;
+use crate::project::LoadedProject;
 
 /// Returns the charts and agents of the project around a scenario file.
-pub(crate) fn project_content(path: &Path) -> Result<ProjectContent, Failure> {
-    let project = Project::around(path)?;
+pub(crate) fn project_content(path: &Path) -> Result<ProjectContent, CommandFailure> {
+    let project = LoadedProject::around(path)?;
     let mut content = ProjectContent::default();
     loading::add_registered(&mut content.charts, project.as_ref());
     content.agents = project.map(|project| project.agents).unwrap_or_default();

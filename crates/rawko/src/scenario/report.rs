@@ -2,28 +2,28 @@
 
 use rawko_testing::{TestReport, Tone};
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 
 /// Prints files, scenarios, differences, coverage and totals.
-pub(crate) fn print_text(report: &TestReport, console: &mut Console) -> Result<(), Failure> {
+pub(crate) fn print_text(report: &TestReport, console: &mut Console) -> Result<(), CommandFailure> {
     let text = report.to_text(&|tone, text| console.paint(style(tone), text));
     console.data(&text)
 }
 
 /// Prints one JSON document.
-pub(crate) fn print_json(report: &TestReport, console: &mut Console) -> Result<(), Failure> {
+pub(crate) fn print_json(report: &TestReport, console: &mut Console) -> Result<(), CommandFailure> {
     let text = serde_json::to_string_pretty(&report.to_json())
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+        .map_err(|error| CommandFailure::Failed(error.to_string()))?;
     console.line(&text)
 }
 
-fn style(tone: Tone) -> Style {
+fn style(tone: Tone) -> TextStyle {
     match tone {
-        Tone::Title => Style::Bold,
-        Tone::Good => Style::Good,
-        Tone::Bad => Style::Bad,
-        Tone::Notice => Style::Notice,
+        Tone::Title => TextStyle::Bold,
+        Tone::Good => TextStyle::Good,
+        Tone::Bad => TextStyle::Bad,
+        Tone::Notice => TextStyle::Notice,
     }
 }
 

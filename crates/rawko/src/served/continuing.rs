@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use rawko_core::{NamedEvent, Value};
 use rawko_host::{Fork, Receipt};
-use rawko_server::{ContinueRequest, Problem, ProblemCode, RaiseRequest};
-use rawko_store::Wait;
+use rawko_server::{ContinueRequest, ErrorResponse, ProblemCode, RaiseRequest};
+use rawko_store::WaitReason;
 
 use super::{ServedProject, invalid, problem};
 use crate::commands::continuing::{ContinuedTask, insist_on_task};
 use crate::commands::task::merged;
 use crate::raising::{LimitOverride, read_ms};
-use crate::standing::Standing;
+use crate::standing::InstanceStanding;
 use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed};
 use crate::times;
 
 impl ServedProject {
-    pub(super) async fn go_on(&self, request: ContinueRequest) -> Result<Receipt, Problem> {
+    pub(super) async fn go_on(&self, request: ContinueRequest) -> Result<Receipt, ErrorResponse> {
         let ContinueRequest { id, text, by } = request;
         let standing = self.standing(&id).await?;
         insist_on_task(&standing.row).map_err(problem)?;
@@ -25,7 +25,7 @@ impl ServedProject {
         if continued.is_over() {
             return self.follow_up(&continued, &standing).await;
         }
-        let is_paused = standing.row.head.wait == Wait::Paused;
+        let is_paused = standing.row.head.wait == WaitReason::Paused;
         let sent = match &continued.text {
             Some(text) => {
                 let data = Value::map([("text", Value::str(text))]);
@@ -41,7 +41,11 @@ impl ServedProject {
     }
 
     /// Starts a task that takes over the conversations of one that ended.
-    async fn follow_up(&self, continued: &ContinuedTask, standing: &Standing) -> Result<Receipt, Problem> {
+    async fn follow_up(
+        &self,
+        continued: &ContinuedTask,
+        standing: &InstanceStanding,
+    ) -> Result<Receipt, ErrorResponse> {
         let Some(text) = &continued.text else {
             return Err(invalid("`text` is required: the task has ended, say what to do next".to_owned()));
         };
@@ -53,7 +57,7 @@ impl ServedProject {
         Ok(self.engine.start(chart, input, None, Value::Null).await?)
     }
 
-    pub(super) async fn raise_limits(&self, request: RaiseRequest) -> Result<Receipt, Problem> {
+    pub(super) async fn raise_limits(&self, request: RaiseRequest) -> Result<Receipt, ErrorResponse> {
         let RaiseRequest { id, limits } = request;
         let more_ms = limits.timeout.as_deref().map(read_ms).transpose();
         let more_ms = more_ms.map_err(|why| invalid(format!("`timeout`: {why}")))?;
@@ -73,16 +77,16 @@ impl ServedProject {
         Ok(self.engine.fork_within(id, fork, raised.budget()).await?)
     }
 
-    async fn standing(&self, id: &str) -> Result<Standing, Problem> {
+    async fn standing(&self, id: &str) -> Result<InstanceStanding, ErrorResponse> {
         let (engine, world, id) = (Arc::clone(&self.engine), self.world.clone(), id.to_owned());
-        let read = move || Standing::of(engine.reader(), &id, &world, times::now_ms());
+        let read = move || InstanceStanding::of(engine.reader(), &id, &world, times::now_ms());
         let done = tokio::task::spawn_blocking(read).await;
         match done {
             Ok(standing) => standing.map_err(|error| match error {
                 rawko_view::ViewError::Host(error) => error.into(),
-                error => Problem::internal(error.to_string()),
+                error => ErrorResponse::internal(error.to_string()),
             }),
-            Err(error) => Err(Problem::new(ProblemCode::Internal, error.to_string())),
+            Err(error) => Err(ErrorResponse::new(ProblemCode::Internal, error.to_string())),
         }
     }
 }

@@ -7,7 +7,7 @@ use rawko_server::{DoctorCheck, SettingsText};
 use serde_json::Value as Json;
 
 use crate::doctor;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::{ProjectContext, StoreArgs};
 
 /// Keys of a definition that the page shows. Commands are not among them, because their environment may have secrets.
@@ -40,7 +40,7 @@ pub(super) fn of_agent(agent: &AgentFile) -> Json {
 }
 
 /// Runs the checks that ask nothing outside.
-pub(super) fn doctor(root: &Path, store: Option<&Path>) -> Result<Vec<DoctorCheck>, Failure> {
+pub(super) fn doctor(root: &Path, store: Option<&Path>) -> Result<Vec<DoctorCheck>, CommandFailure> {
     let args = StoreArgs { store: store.map(Path::to_owned), ..StoreArgs::default() };
     let place = ProjectContext::in_directory(root, &args)?;
     let checks = doctor::look(&place, true).into_iter().map(|check| DoctorCheck {

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use rawko_host::{Engine, Fork, Receipt};
 use rawko_programs::changes::ChangeStatus;
-use rawko_programs::checkpoints::{Entry, EntryKind, FileDiff, net_changes};
+use rawko_programs::checkpoints::{EntryKind, FileDiff, HistoryEntry, net_changes};
 use rawko_server::{
-    ChangedFile, Changes, ChangesRequest, CheckpointInfo, Problem, ProblemCode, UndoRequest, Undone,
+    ChangedFile, Changes, ChangesRequest, CheckpointInfo, ErrorResponse, ProblemCode, UndoRequest, Undone,
 };
 use rawko_store::InstanceStatus;
 
 use super::{ServedProject, problem};
-use crate::checkpoints::reverting::{NotReverted, Scope};
+use crate::checkpoints::reverting::{NotReverted, RevertScope};
 use crate::checkpoints::{FilesOfStep, InstanceChanges};
 
 impl ServedProject {
     /// Reads the checkpoints of an instance on the blocking pool.
-    async fn checkpoints(&self, id: &str, at: Option<u64>) -> Result<InstanceChanges, Problem> {
+    async fn checkpoints(&self, id: &str, at: Option<u64>) -> Result<InstanceChanges, ErrorResponse> {
         let (root, settings, engine) = (self.root.clone(), self.settings.clone(), Arc::clone(&self.engine));
         let id = id.to_owned();
         blocking(move || {
@@ -30,11 +30,11 @@ impl ServedProject {
         .await
     }
 
-    pub(super) async fn read_changes(&self, request: ChangesRequest) -> Result<Changes, Problem> {
+    pub(super) async fn read_changes(&self, request: ChangesRequest) -> Result<Changes, ErrorResponse> {
         let ChangesRequest { id, at, checkpoint } = request;
         let changes = self.checkpoints(&id, at).await?;
         let entries = changes.entries().map_err(problem)?;
-        let is_chosen = |entry: &Entry| {
+        let is_chosen = |entry: &HistoryEntry| {
             changes.is_own(entry)
                 && checkpoint.is_none_or(|number| number == entry.number)
                 && (at.is_none() || !changes.is_later(entry))
@@ -51,31 +51,32 @@ impl ServedProject {
         })
     }
 
-    pub(super) async fn take_back(&self, request: UndoRequest) -> Result<Undone, Problem> {
+    pub(super) async fn take_back(&self, request: UndoRequest) -> Result<Undone, ErrorResponse> {
         let UndoRequest { id, to, redo, force } = request;
         let row = {
             let (engine, id) = (Arc::clone(&self.engine), id.clone());
-            blocking(move || engine.reader().find(&id).map_err(Problem::from)).await?
+            blocking(move || engine.reader().find(&id).map_err(ErrorResponse::from)).await?
         };
         if InstanceStatus::of(&row.head, true) == InstanceStatus::Running && !force {
             let detail = format!("`{id}` is running and may change files; pause or cancel it first");
-            return Err(Problem::new(ProblemCode::Refused, detail).with("reason", "running".into()));
+            return Err(ErrorResponse::new(ProblemCode::Refused, detail).with("reason", "running".into()));
         }
         let changes = self.checkpoints(&id, to).await?;
-        let scope = if redo { Scope::Redo } else { Scope::All };
+        let scope = if redo { RevertScope::Redo } else { RevertScope::All };
         let net = match changes.revert(&id, scope, force).await {
             Ok(reverted) => reverted.net,
-            Err(NotReverted::Nothing(why)) => return Err(Problem::new(ProblemCode::NotPossible, why)),
+            Err(NotReverted::Nothing(why)) => return Err(ErrorResponse::new(ProblemCode::NotPossible, why)),
             Err(NotReverted::Conflicts(files)) => {
                 let list = files.join(", ");
                 let detail = format!("files were changed since by others: {list}; nothing was undone");
-                let reason = Problem::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
+                let reason =
+                    ErrorResponse::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
                 return Err(reason.with("files", files.into()));
             }
             Err(NotReverted::Missing(files)) => {
                 let list = files.join(", ");
                 let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
-                return Err(Problem::new(ProblemCode::NotPossible, detail));
+                return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
             }
             Err(NotReverted::Unreadable(error)) => {
                 return Err(problem(crate::checkpoints::unreadable(&error)));
@@ -94,7 +95,7 @@ impl ServedProject {
         engine: Arc<dyn Engine>,
         id: String,
         fork: Fork,
-    ) -> Result<Receipt, Problem> {
+    ) -> Result<Receipt, ErrorResponse> {
         let files = self.files_of(&id, &fork).await?;
         if let Some(files) = &files {
             files.make().await.map_err(problem)?;
@@ -104,10 +105,10 @@ impl ServedProject {
         if let (Err(_), Some(files)) = (&forked, &files) {
             files.remove().await;
         }
-        forked.map_err(Problem::from)
+        forked.map_err(ErrorResponse::from)
     }
 
-    async fn files_of(&self, id: &str, fork: &Fork) -> Result<Option<FilesOfStep>, Problem> {
+    async fn files_of(&self, id: &str, fork: &Fork) -> Result<Option<FilesOfStep>, ErrorResponse> {
         let Some(at) = fork.at else { return Ok(None) };
         let (root, settings, engine) = (self.root.clone(), self.settings.clone(), Arc::clone(&self.engine));
         let (id, new_id) = (id.to_owned(), fork.id.clone());
@@ -116,7 +117,10 @@ impl ServedProject {
             if let Some(new) = &new_id
                 && engine.reader().store().find(new)?.is_some()
             {
-                return Err(Problem::new(ProblemCode::Exists, format!("instance `{new}` already exists")));
+                return Err(ErrorResponse::new(
+                    ProblemCode::Exists,
+                    format!("instance `{new}` already exists"),
+                ));
             }
             FilesOfStep::find(&root, &settings, engine.reader(), (&row, at), new_id.as_deref())
                 .map_err(problem)
@@ -126,10 +130,10 @@ impl ServedProject {
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce() -> Result<T, ErrorResponse> + Send + 'static,
+) -> Result<T, ErrorResponse> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Problem::internal(error.to_string())))
+    done.unwrap_or_else(|error| Err(ErrorResponse::internal(error.to_string())))
 }
 
 fn file(diff: FileDiff) -> ChangedFile {
@@ -148,7 +152,7 @@ fn file(diff: FileDiff) -> ChangedFile {
     }
 }
 
-fn checkpoint_info(changes: &InstanceChanges, entry: &Entry) -> CheckpointInfo {
+fn checkpoint_info(changes: &InstanceChanges, entry: &HistoryEntry) -> CheckpointInfo {
     let kind = match entry.author.kind {
         EntryKind::Base => "base",
         EntryKind::Call => "call",

@@ -17,17 +17,17 @@ use rawko_agents::work::{self, AgentServices};
 use rawko_chart::Registry;
 use rawko_core::{Value, World};
 use rawko_host::{Engine, Fork, Receipt, Settings, made_up_id};
-use rawko_model::Part;
+use rawko_model::MessagePart;
 use rawko_server::{
     AgentHealth, AgentInfo, Changes, ChangesRequest, ChartFile, ChartOrigin, ChartTests, ContinueRequest,
-    DoctorCheck, HealthState, NewAttachment, NewScenario, NewTask, Problem, ProblemCode, Project as Served,
-    RaiseRequest, SaveChart, SettingsText, UndoRequest, Undone, Working,
+    DoctorCheck, ErrorResponse, HealthState, NewAttachment, NewScenario, NewTask, ProblemCode,
+    ProjectService as Served, RaiseRequest, SaveChart, SettingsText, UndoRequest, Undone, Working,
 };
 use rawko_tools::image_of_base64;
 
-use crate::failure::Failure;
-use crate::hosting::{ChartText, ProjectContext};
-use crate::project::{Project, UPLOADED};
+use crate::failure::CommandFailure;
+use crate::hosting::{LoadedChart, ProjectContext};
+use crate::project::{LoadedProject, UPLOADED};
 use crate::queue::{self, QueuedTask};
 use crate::raising::read_ms;
 use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
@@ -63,7 +63,7 @@ impl ServedProject {
         }
     }
 
-    async fn begin(&self, task: NewTask) -> Result<Receipt, Problem> {
+    async fn begin(&self, task: NewTask) -> Result<Receipt, ErrorResponse> {
         let chart = self.engine.library().resolve(ORCHESTRATOR)?;
         let timeout_ms = task
             .timeout
@@ -100,7 +100,7 @@ impl ServedProject {
                 id: task.id.unwrap_or_else(|| made_up_id(chart.chart.id())),
                 task: task_request.task.trim().to_owned(),
                 priority: task.priority.unwrap_or_default(),
-                charts: vec![ChartText::from(&chart)],
+                charts: vec![LoadedChart::from(&chart)],
                 input,
                 budget,
                 queued_ms: times::now_ms(),
@@ -113,7 +113,7 @@ impl ServedProject {
 }
 
 /// Decodes an image of a request.
-fn attachment(given: &NewAttachment) -> Result<Part, Problem> {
+fn attachment(given: &NewAttachment) -> Result<MessagePart, ErrorResponse> {
     image_of_base64(&given.data).map_err(|why| invalid(format!("an attachment cannot be used: {why}")))
 }
 
@@ -141,7 +141,7 @@ impl Served for ServedProject {
         Box::pin(async { known })
     }
 
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>> {
+    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.begin(task))
     }
 
@@ -150,7 +150,7 @@ impl Served for ServedProject {
     }
 
     fn registry(&self) -> Registry {
-        Project::at(&self.root).map(|project| project.known()).unwrap_or_default()
+        LoadedProject::at(&self.root).map(|project| project.known()).unwrap_or_default()
     }
 
     fn origin(&self, chart: &str, version: &str) -> Option<ChartOrigin> {
@@ -171,7 +171,7 @@ impl Served for ServedProject {
         self.agent_services.agents.all().iter().find(|agent| agent.name == name).map(details::of_agent)
     }
 
-    fn doctor(&self) -> Result<Vec<DoctorCheck>, Problem> {
+    fn doctor(&self) -> Result<Vec<DoctorCheck>, ErrorResponse> {
         details::doctor(&self.root, self.store.as_deref()).map_err(problem)
     }
 
@@ -179,35 +179,40 @@ impl Served for ServedProject {
         details::settings(&self.root)
     }
 
-    fn save_chart(&self, chart: SaveChart) -> Result<String, Problem> {
+    fn save_chart(&self, chart: SaveChart) -> Result<String, ErrorResponse> {
         self.write_chart(&chart)
     }
 
-    fn save_scenario(&self, scenario: NewScenario) -> Result<ChartTests, Problem> {
+    fn save_scenario(&self, scenario: NewScenario) -> Result<ChartTests, ErrorResponse> {
         self.write_scenario(&scenario)
     }
 
-    fn test_chart(&self, chart: ChartFile) -> Result<ChartTests, Problem> {
+    fn test_chart(&self, chart: ChartFile) -> Result<ChartTests, ErrorResponse> {
         self.run_tests(&chart)
     }
 
-    fn changes(&self, request: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
+    fn changes(&self, request: ChangesRequest) -> Working<'_, Result<Changes, ErrorResponse>> {
         Box::pin(self.read_changes(request))
     }
 
-    fn undo(&self, request: UndoRequest) -> Working<'_, Result<Undone, Problem>> {
+    fn undo(&self, request: UndoRequest) -> Working<'_, Result<Undone, ErrorResponse>> {
         Box::pin(self.take_back(request))
     }
 
-    fn continue_task(&self, request: ContinueRequest) -> Working<'_, Result<Receipt, Problem>> {
+    fn continue_task(&self, request: ContinueRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.go_on(request))
     }
 
-    fn raise(&self, request: RaiseRequest) -> Working<'_, Result<Receipt, Problem>> {
+    fn raise(&self, request: RaiseRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.raise_limits(request))
     }
 
-    fn fork(&self, engine: Arc<dyn Engine>, id: String, fork: Fork) -> Working<'_, Result<Receipt, Problem>> {
+    fn fork(
+        &self,
+        engine: Arc<dyn Engine>,
+        id: String,
+        fork: Fork,
+    ) -> Working<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.fork_with_files(engine, id, fork))
     }
 }
@@ -244,20 +249,20 @@ fn origins(place: &ProjectContext) -> BTreeMap<(String, String), ChartOrigin> {
     offered.collect()
 }
 
-fn invalid(words: String) -> Problem {
-    Problem::new(ProblemCode::InvalidBody, words)
+fn invalid(words: String) -> ErrorResponse {
+    ErrorResponse::new(ProblemCode::InvalidBody, words)
 }
 
 /// Converts a failure of `rawko task` to a problem of the API.
-fn problem(failure: Failure) -> Problem {
+fn problem(failure: CommandFailure) -> ErrorResponse {
     match failure {
-        Failure::Usage(words) => invalid(words),
-        Failure::Invalid(words) | Failure::Findings { message: words, .. } | Failure::Credentials(words) => {
-            Problem::new(ProblemCode::NotPossible, words)
-        }
-        Failure::Transient(words) => Problem::new(ProblemCode::Unavailable, words),
-        Failure::Failed(words) => Problem::internal(words),
-        Failure::Interrupted => Problem::internal("interrupted"),
-        Failure::Output(error) => Problem::internal(error.to_string()),
+        CommandFailure::Usage(words) => invalid(words),
+        CommandFailure::Invalid(words)
+        | CommandFailure::Findings { message: words, .. }
+        | CommandFailure::Credentials(words) => ErrorResponse::new(ProblemCode::NotPossible, words),
+        CommandFailure::Transient(words) => ErrorResponse::new(ProblemCode::Unavailable, words),
+        CommandFailure::Failed(words) => ErrorResponse::internal(words),
+        CommandFailure::Interrupted => ErrorResponse::internal("interrupted"),
+        CommandFailure::Output(error) => ErrorResponse::internal(error.to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! A recorded scenario as YAML text, and its place in a scenario file. Separate from the files: the text that is there, with
 //! its comments, stays as it is.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_server::NewScenario;
 use serde_json::Value as Json;
 
@@ -12,7 +12,7 @@ pub(super) fn new_file(chart: &str, scenario: &NewScenario) -> String {
 
 /// Returns the text of a scenario file with one more scenario at its end. `None` if its list is not in block style.
 pub(super) fn with_another(text: &str, scenario: &NewScenario) -> Option<String> {
-    let document = Document::read(text).ok()?;
+    let document = SpannedValue::read(text).ok()?;
     let items = document.get("scenarios")?.items()?;
     let (first, last) = (items.first()?, items.last()?);
     let (start, end) = (usize::try_from(first.span.start).ok()?, usize::try_from(last.span.end).ok()?);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn names(text: &str) -> Vec<String> {
-        let document = Document::read(text).unwrap();
+        let document = SpannedValue::read(text).unwrap();
         let items = document.get("scenarios").unwrap().items().unwrap().to_vec();
         items.iter().map(|item| item.get("name").unwrap().text().unwrap().to_owned()).collect()
     }
@@ -99,7 +99,7 @@ mod tests {
         assert!(
             text.starts_with("chart: order.yaml\nscenarios:\n  - name: \"yes\"\n    input: {amount: 250}\n")
         );
-        let document = Document::read(&text).unwrap();
+        let document = SpannedValue::read(&text).unwrap();
         let step =
             &document.get("scenarios").unwrap().items().unwrap()[0].get("steps").unwrap().items().unwrap()[1];
         assert_eq!(step.get("data").unwrap().to_json(), json!({"by": "ada: \"x\"", "n": 1.5}));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use rawko_server::{
-    ChartCoverage, ChartFile, ChartOrigin, ChartTests, NewScenario, Problem, ProblemCode, SaveChart,
+    ChartCoverage, ChartFile, ChartOrigin, ChartTests, ErrorResponse, NewScenario, ProblemCode, SaveChart,
     ScenarioResult,
 };
 use rawko_testing::{Suite, TestReport};
@@ -21,7 +21,7 @@ use crate::{files, trust};
 const CHARTS: &str = ".rawko/charts";
 
 impl ServedProject {
-    pub(super) fn write_chart(&self, chart: &SaveChart) -> Result<String, Problem> {
+    pub(super) fn write_chart(&self, chart: &SaveChart) -> Result<String, ErrorResponse> {
         let path = match &chart.file {
             Some(name) => self.inside(Path::new(name))?,
             None => self.new_file(&chart.id)?,
@@ -30,7 +30,7 @@ impl ServedProject {
             let now = fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
             if now != *before {
                 let detail = format!("`{}` changed on disk; reload it, then save again", files::shown(&path));
-                return Err(Problem::new(ProblemCode::Changed, detail));
+                return Err(ErrorResponse::new(ProblemCode::Changed, detail));
             }
         }
         self.write(&path, &chart.text)?;
@@ -40,7 +40,7 @@ impl ServedProject {
     }
 
     /// Adds a scenario, and takes it back if it does not pass.
-    pub(super) fn write_scenario(&self, scenario: &NewScenario) -> Result<ChartTests, Problem> {
+    pub(super) fn write_scenario(&self, scenario: &NewScenario) -> Result<ChartTests, ErrorResponse> {
         let chart = self.path_of(&scenario.chart)?;
         let path = scenario_file(&chart);
         let before = fs::read_to_string(&path).ok();
@@ -52,7 +52,7 @@ impl ServedProject {
             Some(before) => scenario_text::with_another(before, scenario).ok_or_else(|| {
                 let help = "write its `scenarios` as a list with one `- name:` a line";
                 let detail = format!("cannot add to `{}`: {help}", files::shown(&path));
-                Problem::new(ProblemCode::NotPossible, detail)
+                ErrorResponse::new(ProblemCode::NotPossible, detail)
             })?,
         };
         self.write(&path, &text)?;
@@ -72,12 +72,15 @@ impl ServedProject {
                 let failure = tests.scenarios.iter().find(|it| it.name == scenario.name && !it.passed);
                 let why = failure.and_then(|it| it.failures.first()).or(tests.problems.first());
                 let why = why.map_or("it was not found in its file", String::as_str);
-                Err(Problem::new(ProblemCode::NotPossible, format!("the scenario does not pass: {why}")))
+                Err(ErrorResponse::new(
+                    ProblemCode::NotPossible,
+                    format!("the scenario does not pass: {why}"),
+                ))
             }
         }
     }
 
-    pub(super) fn run_tests(&self, chart: &ChartFile) -> Result<ChartTests, Problem> {
+    pub(super) fn run_tests(&self, chart: &ChartFile) -> Result<ChartTests, ErrorResponse> {
         let path = self.path_of(chart)?;
         let Ok(suite) = Suite::load(&path) else { return Ok(ChartTests::default()) };
         let mut contents = BTreeMap::new();
@@ -89,7 +92,7 @@ impl ServedProject {
     }
 
     /// Returns the file of a chart of the project.
-    fn path_of(&self, chart: &ChartFile) -> Result<PathBuf, Problem> {
+    fn path_of(&self, chart: &ChartFile) -> Result<PathBuf, ErrorResponse> {
         let key = (chart.id.clone(), chart.version.clone());
         let origin = self.origins.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         match origin {
@@ -99,24 +102,24 @@ impl ServedProject {
             }
             Some(ChartOrigin::BuiltIn | ChartOrigin::Stored) | None => {
                 let detail = format!("chart `{}` has no file in the project; save it first", chart.id);
-                Err(Problem::new(ProblemCode::NotPossible, detail))
+                Err(ErrorResponse::new(ProblemCode::NotPossible, detail))
             }
         }
     }
 
     /// Returns the path of an existing file, which must be in the project.
-    fn inside(&self, path: &Path) -> Result<PathBuf, Problem> {
+    fn inside(&self, path: &Path) -> Result<PathBuf, ErrorResponse> {
         let real = path.canonicalize().map_err(|error| cannot("open", path, &error))?;
         let root = self.root.canonicalize().map_err(|error| cannot("open", &self.root, &error))?;
         let Ok(relative) = real.strip_prefix(&root) else {
             let detail = format!("`{}` is not in the project", files::shown(path));
-            return Err(Problem::new(ProblemCode::NotPossible, detail));
+            return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
         };
         Ok(self.root.join(relative))
     }
 
     /// Returns the path of a new chart. Ids come from the author, so they are sanitised to stay inside the folder.
-    fn new_file(&self, id: &str) -> Result<PathBuf, Problem> {
+    fn new_file(&self, id: &str) -> Result<PathBuf, ErrorResponse> {
         let folder = self.root.join(CHARTS);
         fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
         let path = self.inside(&folder)?.join(format!("{}.yaml", uploads::plain(id)));
@@ -124,13 +127,13 @@ impl ServedProject {
             Err(_) => Ok(path),
             Ok(_) => {
                 let detail = format!("`{}` exists; open that chart, or change `id`", files::shown(&path));
-                Err(Problem::new(ProblemCode::Exists, detail))
+                Err(ErrorResponse::new(ProblemCode::Exists, detail))
             }
         }
     }
 
     /// Replaces a file atomically, then trusts it: the operator wrote it.
-    fn write(&self, path: &Path, text: &str) -> Result<(), Problem> {
+    fn write(&self, path: &Path, text: &str) -> Result<(), ErrorResponse> {
         let failed = |error: std::io::Error| cannot("write", path, &error);
         replace(path, text).map_err(failed)?;
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
@@ -177,6 +180,6 @@ fn results(report: &TestReport, id: &str) -> ChartTests {
     tests
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Problem {
-    Problem::new(ProblemCode::NotPossible, format!("cannot {what} `{}`: {error}", files::shown(path)))
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> ErrorResponse {
+    ErrorResponse::new(ProblemCode::NotPossible, format!("cannot {what} `{}`: {error}", files::shown(path)))
 }

@@ -1,10 +1,10 @@
 //! Commands of a session: lines that begin with `/`.
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 
 /// A command and its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum SlashCommand {
     Pause,
     Resume,
     Skip,
@@ -49,14 +49,14 @@ pub(crate) fn names() -> Vec<String> {
     ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-impl Command {
+impl SlashCommand {
     /// Returns true if a line is a command: a path such as `/etc/hosts is wrong` is a message.
     pub(crate) fn is_meant(line: &str) -> bool {
         let name = line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
         line == "/" || name.is_some_and(|name| !name.contains('/'))
     }
 
-    pub(crate) fn read(line: &str) -> Result<Command, String> {
+    pub(crate) fn read(line: &str) -> Result<SlashCommand, String> {
         let (name, argument) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let argument = argument.trim().to_owned();
         let needed = |what: &str| match argument.is_empty() {
@@ -64,27 +64,27 @@ impl Command {
             false => Ok(argument.clone()),
         };
         Ok(match name {
-            "/pause" => Command::Pause,
-            "/resume" => Command::Resume,
-            "/skip" => Command::Skip,
-            "/retry" => Command::Retry,
-            "/agent" => Command::Agent(needed("the name of an agent")?),
-            "/model" => Command::Model(needed("the name of a model")?),
-            "/plan" => Command::Plan,
-            "/diff" => Command::Diff,
-            "/undo" if argument.is_empty() => Command::Undo { all: false },
-            "/undo" if argument == "all" => Command::Undo { all: true },
+            "/pause" => SlashCommand::Pause,
+            "/resume" => SlashCommand::Resume,
+            "/skip" => SlashCommand::Skip,
+            "/retry" => SlashCommand::Retry,
+            "/agent" => SlashCommand::Agent(needed("the name of an agent")?),
+            "/model" => SlashCommand::Model(needed("the name of a model")?),
+            "/plan" => SlashCommand::Plan,
+            "/diff" => SlashCommand::Diff,
+            "/undo" if argument.is_empty() => SlashCommand::Undo { all: false },
+            "/undo" if argument == "all" => SlashCommand::Undo { all: true },
             "/undo" => return Err(format!("/undo takes nothing or `all`, not `{argument}`")),
-            "/redo" => Command::Redo,
-            "/open" if argument.is_empty() => Command::Open(None),
+            "/redo" => SlashCommand::Redo,
+            "/open" if argument.is_empty() => SlashCommand::Open(None),
             "/open" => match argument.parse() {
-                Ok(number) => Command::Open(Some(number)),
+                Ok(number) => SlashCommand::Open(Some(number)),
                 Err(_) => return Err(format!("/open takes the number of a tool call, not `{argument}`")),
             },
-            "/cost" => Command::Cost,
-            "/cancel" => Command::Cancel,
-            "/help" | "/?" => Command::Help,
-            "/exit" | "/quit" => Command::Exit,
+            "/cost" => SlashCommand::Cost,
+            "/cancel" => SlashCommand::Cancel,
+            "/help" | "/?" => SlashCommand::Help,
+            "/exit" | "/quit" => SlashCommand::Exit,
             _ => return Err(format!("unknown command {name}; /help lists all commands")),
         })
     }
@@ -93,7 +93,7 @@ impl Command {
 /// Returns the lines of `/help`.
 pub(crate) fn help(console: &Console) -> Vec<String> {
     let line = |(name, about): &(&str, &str)| {
-        format!("  {} {about}", console.paint(Style::Bold, &format!("{name:<8}")))
+        format!("  {} {about}", console.paint(TextStyle::Bold, &format!("{name:<8}")))
     };
     let keys = [
         ("Enter", "send the text to the agent, which reads it before its next completion"),
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn commands_are_read() {
-        assert_eq!(Command::read("/agent tester"), Ok(Command::Agent("tester".to_owned())));
-        assert_eq!(Command::read("/pause "), Ok(Command::Pause));
-        assert!(Command::read("/agent").is_err());
+        assert_eq!(SlashCommand::read("/agent tester"), Ok(SlashCommand::Agent("tester".to_owned())));
+        assert_eq!(SlashCommand::read("/pause "), Ok(SlashCommand::Pause));
+        assert!(SlashCommand::read("/agent").is_err());
         for (line, is_meant) in [
             ("/pause", true),
             ("/nonsense x", true),
@@ -122,16 +122,16 @@ mod tests {
             ("/etc/hosts is wrong", false),
             ("x /pause", false),
         ] {
-            assert_eq!(Command::is_meant(line), is_meant, "{line}");
+            assert_eq!(SlashCommand::is_meant(line), is_meant, "{line}");
         }
-        assert!(Command::read("/nonsense").is_err_and(|why| why.contains("/help")));
-        assert_eq!(Command::read("/undo"), Ok(Command::Undo { all: false }));
-        assert_eq!(Command::read("/undo all"), Ok(Command::Undo { all: true }));
-        assert!(Command::read("/undo x").is_err());
-        assert_eq!(Command::read("/open 7"), Ok(Command::Open(Some(7))));
+        assert!(SlashCommand::read("/nonsense").is_err_and(|why| why.contains("/help")));
+        assert_eq!(SlashCommand::read("/undo"), Ok(SlashCommand::Undo { all: false }));
+        assert_eq!(SlashCommand::read("/undo all"), Ok(SlashCommand::Undo { all: true }));
+        assert!(SlashCommand::read("/undo x").is_err());
+        assert_eq!(SlashCommand::read("/open 7"), Ok(SlashCommand::Open(Some(7))));
         for name in names() {
             let line = if ["/agent", "/model"].contains(&&*name) { format!("{name} x") } else { name };
-            assert!(Command::read(&line).is_ok(), "{line}");
+            assert!(SlashCommand::read(&line).is_ok(), "{line}");
         }
     }
 }

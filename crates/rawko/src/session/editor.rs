@@ -1,6 +1,6 @@
 //! `Editor`: the input line: text, cursor, earlier inputs and completion of commands.
 
-use super::keys::Key;
+use super::keys::TerminalKey;
 use crate::live_area::width;
 
 const HISTORY_MAX: usize = 100;
@@ -47,41 +47,43 @@ impl Editor {
     }
 
     /// Handles an editing key. Returns false if the key has no meaning here.
-    pub(crate) fn press(&mut self, key: &Key) -> bool {
+    pub(crate) fn press(&mut self, key: &TerminalKey) -> bool {
         match key {
-            Key::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => {
+            TerminalKey::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
+            TerminalKey::Paste(text) => {
                 let text = text.trim_end_matches('\n').replace('\t', "    ");
                 let is_kept = |letter: &char| *letter == '\n' || !letter.is_control();
                 self.insert(&text.chars().filter(is_kept).collect::<String>());
             }
-            Key::Backspace => {
+            TerminalKey::Backspace => {
                 let before = self.before();
                 self.text.replace_range(before..self.cursor, "");
                 self.cursor = before;
             }
-            Key::Delete => {
+            TerminalKey::Delete => {
                 let after = self.after();
                 self.text.replace_range(self.cursor..after, "");
             }
-            Key::Left => self.cursor = self.before(),
-            Key::Right => self.cursor = self.after(),
-            Key::Home | Key::Ctrl('a') => self.cursor = 0,
-            Key::End | Key::Ctrl('e') => self.cursor = self.text.len(),
-            Key::Ctrl('u') => {
+            TerminalKey::Left => self.cursor = self.before(),
+            TerminalKey::Right => self.cursor = self.after(),
+            TerminalKey::Home | TerminalKey::Ctrl('a') => self.cursor = 0,
+            TerminalKey::End | TerminalKey::Ctrl('e') => self.cursor = self.text.len(),
+            TerminalKey::Ctrl('u') => {
                 self.text.replace_range(..self.cursor, "");
                 self.cursor = 0;
             }
-            Key::Ctrl('k') => self.text.truncate(self.cursor),
-            Key::Ctrl('w') => {
+            TerminalKey::Ctrl('k') => self.text.truncate(self.cursor),
+            TerminalKey::Ctrl('w') => {
                 let kept = self.text[..self.cursor].trim_end();
                 let start = kept.rfind(' ').map_or(0, |at| at + 1);
                 self.text.replace_range(start..self.cursor, "");
                 self.cursor = start;
             }
-            Key::Up => self.leaf(self.back + 1),
-            Key::Down => self.leaf(self.back.saturating_sub(1)),
-            Key::Enter | Key::Tab | Key::Escape | Key::Ctrl(_) => return false,
+            TerminalKey::Up => self.leaf(self.back + 1),
+            TerminalKey::Down => self.leaf(self.back.saturating_sub(1)),
+            TerminalKey::Enter | TerminalKey::Tab | TerminalKey::Escape | TerminalKey::Ctrl(_) => {
+                return false;
+            }
         }
         true
     }
@@ -182,26 +184,26 @@ mod tests {
     use super::*;
 
     fn typed(editor: &mut Editor, text: &str) {
-        text.chars().for_each(|letter| assert!(editor.press(&Key::Char(letter))));
+        text.chars().for_each(|letter| assert!(editor.press(&TerminalKey::Char(letter))));
     }
 
     #[test]
     fn a_line_is_edited() {
         let mut editor = Editor::default();
         typed(&mut editor, "fix teh tests");
-        editor.press(&Key::Home);
-        editor.press(&Key::Right);
-        editor.press(&Key::Delete);
-        editor.press(&Key::Char('ä'));
-        editor.press(&Key::Left);
-        editor.press(&Key::Backspace);
+        editor.press(&TerminalKey::Home);
+        editor.press(&TerminalKey::Right);
+        editor.press(&TerminalKey::Delete);
+        editor.press(&TerminalKey::Char('ä'));
+        editor.press(&TerminalKey::Left);
+        editor.press(&TerminalKey::Backspace);
         assert_eq!(editor.text(), "äx teh tests");
-        editor.press(&Key::End);
-        editor.press(&Key::Ctrl('w'));
+        editor.press(&TerminalKey::End);
+        editor.press(&TerminalKey::Ctrl('w'));
         assert_eq!(editor.take(), "äx teh ");
-        editor.press(&Key::Up);
+        editor.press(&TerminalKey::Up);
         assert_eq!(editor.text(), "äx teh ");
-        editor.press(&Key::Down);
+        editor.press(&TerminalKey::Down);
         assert!(editor.is_empty());
     }
 
@@ -217,7 +219,7 @@ mod tests {
         editor.clear();
         typed(&mut editor, "read @sr and");
         for _ in 0..4 {
-            editor.press(&Key::Left);
+            editor.press(&TerminalKey::Left);
         }
         assert!(editor.complete(&["@src/".to_owned()]).is_empty());
         assert_eq!(editor.text(), "read @src/ and");
@@ -228,10 +230,10 @@ mod tests {
         let mut editor = Editor::default();
         typed(&mut editor, "abcdefghij");
         assert_eq!(editor.view(4), ("hij".to_owned(), 3));
-        editor.press(&Key::Home);
+        editor.press(&TerminalKey::Home);
         assert_eq!(editor.view(4), ("abcd".to_owned(), 0));
         editor.clear();
-        editor.press(&Key::Paste("a\n日本語".to_owned()));
+        editor.press(&TerminalKey::Paste("a\n日本語".to_owned()));
         assert_eq!(editor.view(20), ("a⏎日本語".to_owned(), 8));
         assert_eq!(editor.view(6), ("本語".to_owned(), 4));
     }

@@ -1,19 +1,19 @@
 //! Executes the slash commands of a session.
 
 use rawko_core::Value;
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_programs::checkpoints::net_changes;
 
-use super::commands::{self, Command};
+use super::commands::{self, SlashCommand};
 use super::view::ActivityKind;
-use super::{Left, Session};
+use super::{SessionEnd, TerminalSession};
 use crate::checkpoints::InstanceChanges;
-use crate::checkpoints::reverting::Scope;
+use crate::checkpoints::reverting::RevertScope;
 use crate::commands::diff;
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::costs::Costs;
-use crate::failure::Failure;
-use crate::hosting::Request;
+use crate::failure::CommandFailure;
+use crate::hosting::SocketRequest;
 use crate::journal::task;
 use crate::known;
 use crate::session::diff_line;
@@ -21,71 +21,71 @@ use crate::session::diff_line;
 /// Lines of a diff that `/diff` prints for each file.
 const DIFF_LINES_MAX: usize = 400;
 
-impl Session<'_> {
+impl TerminalSession<'_> {
     pub(super) async fn execute(
         &mut self,
-        command: Command,
-        reader: &Reader,
+        command: SlashCommand,
+        reader: &SnapshotReader,
         console: &mut Console,
-    ) -> Result<Option<Left>, Failure> {
+    ) -> Result<Option<SessionEnd>, CommandFailure> {
         let id = self.id.clone();
         match command {
-            Command::Pause => self.pause(console).await?,
-            Command::Resume => self.resume(console).await?,
-            Command::Skip => self.event("SKIP_STEP", Value::Null, console).await?,
-            Command::Retry => self.retry(console).await?,
-            Command::Agent(name) => {
+            SlashCommand::Pause => self.pause(console).await?,
+            SlashCommand::Resume => self.resume(console).await?,
+            SlashCommand::Skip => self.event("SKIP_STEP", Value::Null, console).await?,
+            SlashCommand::Retry => self.retry(console).await?,
+            SlashCommand::Agent(name) => {
                 let data = Value::map([("agentName", Value::str(&name))]);
                 self.event("FORCE_AGENT", data, console).await?;
             }
-            Command::Model(name) => {
+            SlashCommand::Model(name) => {
                 let (agent_services, _) = self.place.agent_services();
                 agent_services
                     .providers
                     .find(&name)
-                    .map_err(|problem| Failure::Usage(problem.to_string()))?;
+                    .map_err(|problem| CommandFailure::Usage(problem.to_string()))?;
                 self.event("SET_MODEL", Value::map([("model", Value::str(&name))]), console).await?;
             }
-            Command::Cancel => {
-                self.ask(Request::Cancel { id, reason: Value::Null }, console).await.map(drop)?
+            SlashCommand::Cancel => {
+                self.ask(SocketRequest::Cancel { id, reason: Value::Null }, console).await.map(drop)?
             }
-            Command::Plan => self.print_plan(console)?,
-            Command::Diff => self.print_changes(reader, console).await?,
-            Command::Undo { all } => {
-                let scope = if all { Scope::All } else { Scope::LastCall };
+            SlashCommand::Plan => self.print_plan(console)?,
+            SlashCommand::Diff => self.print_changes(reader, console).await?,
+            SlashCommand::Undo { all } => {
+                let scope = if all { RevertScope::All } else { RevertScope::LastCall };
                 self.undo(scope, reader, console).await?;
             }
-            Command::Redo => self.undo(Scope::Redo, reader, console).await?,
-            Command::Open(number) => self.open(number, console)?,
-            Command::Cost => {
+            SlashCommand::Redo => self.undo(RevertScope::Redo, reader, console).await?,
+            SlashCommand::Open(number) => self.open(number, console)?,
+            SlashCommand::Cost => {
                 for line in Costs::read(reader, &id)?.lines() {
                     console.line(&format!("  {line}"))?;
                 }
             }
-            Command::Help => commands::help(console).iter().try_for_each(|line| console.line(line))?,
-            Command::Exit => {
+            SlashCommand::Help => commands::help(console).iter().try_for_each(|line| console.line(line))?,
+            SlashCommand::Exit => {
                 if !self.is_own {
-                    return Ok(Some(Left::Detached));
+                    return Ok(Some(SessionEnd::Detached));
                 }
                 if !self.view.is_paused {
                     self.pause(console).await?;
                 }
-                return Ok(Some(Left::Paused));
+                return Ok(Some(SessionEnd::Paused));
             }
         }
         Ok(None)
     }
 
-    async fn event(&mut self, event: &str, data: Value, console: &mut Console) -> Result<(), Failure> {
+    async fn event(&mut self, event: &str, data: Value, console: &mut Console) -> Result<(), CommandFailure> {
         let receipt = self.send(&self.id, event, data, console).await?;
         match receipt.handled || receipt.queued {
             true => Ok(()),
-            false => Err(Failure::Failed("the task does not accept this now".to_owned())),
+            false => Err(CommandFailure::Failed("the task does not accept this now".to_owned())),
         }
     }
 
     /// Ends a wait for the model at once. Otherwise the agent starts again.
-    pub(super) async fn retry(&mut self, console: &mut Console) -> Result<(), Failure> {
+    pub(super) async fn retry(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         if let Some(agent) = self.view.agent.clone()
             && self.view.activity.kind == ActivityKind::BackOff
             && self.send(&agent.instance, "RETRY", Value::Null, console).await.is_ok_and(|it| it.handled)
@@ -96,32 +96,40 @@ impl Session<'_> {
     }
 
     /// Prints a tool call in full.
-    pub(super) fn open(&mut self, number: Option<usize>, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn open(
+        &mut self,
+        number: Option<usize>,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         match self.scroll.open(number, console)? {
             true => Ok(()),
-            false => Err(Failure::Failed(match number {
+            false => Err(CommandFailure::Failed(match number {
                 Some(number) => format!("there is no tool call {number} on this terminal"),
                 None => "there is no further tool call on this terminal".to_owned(),
             })),
         }
     }
 
-    fn print_plan(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn print_plan(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         let steps = self.scroll.plan().get("steps").as_list().unwrap_or_default().to_vec();
         if steps.is_empty() {
-            return Err(Failure::Failed("there is no plan yet".to_owned()));
+            return Err(CommandFailure::Failed("there is no plan yet".to_owned()));
         }
         steps.iter().try_for_each(|step| console.line(&format!("  {}", task::step_words(step))))
     }
 
     /// Prints the net changes of the task until now.
-    async fn print_changes(&mut self, reader: &Reader, console: &mut Console) -> Result<(), Failure> {
+    async fn print_changes(
+        &mut self,
+        reader: &SnapshotReader,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         let changes = InstanceChanges::of(self.place, reader, &known::instance(reader, &self.id)?, None)?;
         let entries = changes.entries()?;
         let net = net_changes(&entries, |entry| changes.is_own(entry));
         let files = changes.diffs(&net).await?;
         if files.is_empty() {
-            return Err(Failure::Failed("the task has changed no files".to_owned()));
+            return Err(CommandFailure::Failed("the task has changed no files".to_owned()));
         }
         for file in &files {
             let line = diff::stat(file, console);
@@ -134,29 +142,34 @@ impl Session<'_> {
             if lines.len() > DIFF_LINES_MAX {
                 let more =
                     format!("    … {} more lines: rawko diff {}", lines.len() - DIFF_LINES_MAX, self.id);
-                console.line(&console.paint(Style::Dim, &more))?;
+                console.line(&console.paint(TextStyle::Dim, &more))?;
             }
         }
         Ok(())
     }
 
     /// Takes changes back while the task is paused, and sends the agents a message about it.
-    async fn undo(&mut self, scope: Scope, reader: &Reader, console: &mut Console) -> Result<(), Failure> {
+    async fn undo(
+        &mut self,
+        scope: RevertScope,
+        reader: &SnapshotReader,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         if self.view.activity.kind == ActivityKind::Tool && !self.view.is_paused && self.prompt.is_none() {
-            return Err(Failure::Failed(
+            return Err(CommandFailure::Failed(
                 "a tool is running and may change files; press Esc to pause first".to_owned(),
             ));
         }
         let changes = InstanceChanges::of(self.place, reader, &known::instance(reader, &self.id)?, None)?;
         let net = changes.preview(&self.id, scope).await?.net;
         if net.changes.is_empty() && net.ignored.is_empty() {
-            return Err(Failure::Failed("there is nothing to undo".to_owned()));
+            return Err(CommandFailure::Failed("there is nothing to undo".to_owned()));
         }
         let was_paused = self.view.is_paused;
         if !was_paused {
             self.pause(console).await?;
         }
-        let outcome = changes.revert(&self.id, scope, false).await.map_err(Failure::from);
+        let outcome = changes.revert(&self.id, scope, false).await.map_err(CommandFailure::from);
         let message = match &outcome {
             Ok(reverted) => {
                 let paths: Vec<&str> = reverted.files.iter().map(|file| file.path.as_str()).collect();
@@ -165,13 +178,13 @@ impl Session<'_> {
                     // The diff is that of the change, so the undo removes what it added.
                     let (added, removed) = (file.removed, file.added);
                     let line = format!("{} (+{added} -{removed})", file.path);
-                    let title = if scope == Scope::Redo { "redone" } else { "undone" };
-                    self.scroll.say(title, &line, Style::Notice, console)?;
+                    let title = if scope == RevertScope::Redo { "redone" } else { "undone" };
+                    self.scroll.say(title, &line, TextStyle::Notice, console)?;
                 }
                 Some(match scope {
-                    Scope::Redo => format!("I restored the change that I had undone: {paths}."),
-                    Scope::All => format!("I undid all changes of this task: {paths}."),
-                    Scope::LastCall => format!("I undid the last change of files: {paths}."),
+                    RevertScope::Redo => format!("I restored the change that I had undone: {paths}."),
+                    RevertScope::All => format!("I undid all changes of this task: {paths}."),
+                    RevertScope::LastCall => format!("I undid the last change of files: {paths}."),
                 })
             }
             Err(_) => None,

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 /// One value to enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
+pub(crate) struct FormField {
     pub(crate) name: String,
     pub(crate) title: String,
     kind: String,
@@ -14,13 +14,13 @@ pub(crate) struct Field {
     pub(crate) choices: Vec<String>,
 }
 
-impl Field {
+impl FormField {
     /// Reads the fields of a form; empty if there are none.
-    pub(crate) fn all(form: &Value) -> Vec<Field> {
+    pub(crate) fn all(form: &Value) -> Vec<FormField> {
         if let Some(list) = form.as_list() {
             let named = |field: &Value| match field.as_str() {
-                Some(name) => Some(Field::new(name, &Value::Null, true)),
-                None => Some(Field::new(field.get("name").as_str()?, field, true)),
+                Some(name) => Some(FormField::new(name, &Value::Null, true)),
+                None => Some(FormField::new(field.get("name").as_str()?, field, true)),
             };
             return list.iter().filter_map(named).collect();
         }
@@ -34,17 +34,17 @@ impl Field {
         };
         let entries = map.into_iter().flatten();
         entries
-            .map(|(name, about)| Field::new(name, about, is_plain || required.contains(&&**name)))
+            .map(|(name, about)| FormField::new(name, about, is_plain || required.contains(&&**name)))
             .collect()
     }
 
-    fn new(name: &str, about: &Value, is_required: bool) -> Field {
+    fn new(name: &str, about: &Value, is_required: bool) -> FormField {
         let kind = about.as_str().or_else(|| about.get("type").as_str()).unwrap_or("string").to_owned();
         let choices = about.get("enum").as_list().unwrap_or_default().iter();
         let title = about.get("title").as_str().or_else(|| about.get("description").as_str());
         let is_optional =
             about.get("required").as_bool() == Some(false) || about.get("optional").as_bool() == Some(true);
-        Field {
+        FormField {
             name: name.to_owned(),
             title: title.unwrap_or(name).to_owned(),
             kind,
@@ -102,7 +102,7 @@ mod tests {
             (json!(null), ""),
         ];
         for (form, expected) in table {
-            let fields = Field::all(&Value::from_json(form));
+            let fields = FormField::all(&Value::from_json(form));
             let shown = fields
                 .iter()
                 .map(|field| format!("{}{}", field.name, if field.is_required { "!" } else { "" }));
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn values_are_read_by_their_type() {
-        let field = |about: Json| Field::new("f", &Value::from_json(about), true);
+        let field = |about: Json| FormField::new("f", &Value::from_json(about), true);
         assert_eq!(field(json!({"type": "integer"})).read("7"), Ok(Some(json!(7))));
         assert!(field(json!({"type": "integer"})).read("x").is_err());
         assert_eq!(field(json!({"type": "boolean"})).read("yes"), Ok(Some(json!(true))));

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::Session;
-use super::prompt::Line;
+use super::TerminalSession;
+use super::prompt::PromptLine;
 use super::view::ActivityKind;
-use crate::console::{Console, Style, terminal_size};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle, terminal_size};
+use crate::failure::CommandFailure;
 use crate::following::grouped;
 use crate::live_area::{Frame, width, wrapped};
-use crate::standing::Ask;
+use crate::standing::PendingAsk;
 use crate::times;
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -20,8 +20,8 @@ const QUEUED_MAX: usize = 3;
 /// Terminals with fewer columns get the short status.
 const SHORT_COLUMNS: usize = 60;
 
-impl Session<'_> {
-    pub(super) fn draw(&mut self, console: &mut Console) -> Result<(), Failure> {
+impl TerminalSession<'_> {
+    pub(super) fn draw(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         self.size = terminal_size();
         let (columns, rows) = self.size;
         self.scroll.resize(columns);
@@ -42,13 +42,13 @@ impl Session<'_> {
         if !arriving.is_empty() {
             lines.extend(pending.iter().skip(surplus).map(|line| format!("  {line}")));
         }
-        lines.push(console.paint(Style::Dim, &"─".repeat(columns.min(100))));
+        lines.push(console.paint(TextStyle::Dim, &"─".repeat(columns.min(100))));
         if let Some(prompt) = &self.prompt {
-            let others: Vec<&Ask> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
+            let others: Vec<&PendingAsk> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
             let line = match (self.editor.is_empty(), self.is_message()) {
-                (true, _) => Line::Empty,
-                (false, true) => Line::Message,
-                (false, false) => Line::Reply,
+                (true, _) => PromptLine::Empty,
+                (false, true) => PromptLine::Message,
+                (false, false) => PromptLine::Reply,
             };
             let rows = rows.saturating_sub(8).max(6);
             lines.extend(prompt.lines(columns, rows, &others, (line, self.typed), console));
@@ -57,19 +57,19 @@ impl Session<'_> {
         lines.extend(self.queue(console));
         if let Some(notice) = &self.notice {
             lines.extend(
-                wrapped(notice, columns).iter().take(4).map(|line| console.paint(Style::Notice, line)),
+                wrapped(notice, columns).iter().take(4).map(|line| console.paint(TextStyle::Notice, line)),
             );
         }
-        let label = self.prompt.as_ref().filter(|_| !self.is_message()).and_then(super::Prompt::label);
+        let label = self.prompt.as_ref().filter(|_| !self.is_message()).and_then(super::RequestPrompt::label);
         let label = label.map_or_else(|| "› ".to_owned(), |label| format!("{label}: "));
         let label = crate::live_area::fitted(&label, columns / 2);
         let (text, column) = self.editor.view(columns.saturating_sub(width(&label) + 1));
         let cursor = Some((lines.len(), width(&label) + column));
         let hint = match self.editor.is_empty() && self.prompt.is_none() && columns >= SHORT_COLUMNS {
-            true => console.paint(Style::Dim, self.hint()),
+            true => console.paint(TextStyle::Dim, self.hint()),
             false => String::new(),
         };
-        lines.push(format!("{}{text}{hint}", console.paint(Style::Bold, &label)));
+        lines.push(format!("{}{text}{hint}", console.paint(TextStyle::Bold, &label)));
         Frame { lines, cursor }
     }
 
@@ -88,11 +88,11 @@ impl Session<'_> {
         let queued = &self.view.queued;
         let line = |text: &String| {
             let first = text.lines().next().unwrap_or_default();
-            console.paint(Style::Dim, &format!("  queued: {first}"))
+            console.paint(TextStyle::Dim, &format!("  queued: {first}"))
         };
         let mut lines: Vec<String> = queued.iter().take(QUEUED_MAX).map(line).collect();
         if queued.len() > QUEUED_MAX {
-            lines.push(console.paint(Style::Dim, &format!("  and {} more", queued.len() - QUEUED_MAX)));
+            lines.push(console.paint(TextStyle::Dim, &format!("  and {} more", queued.len() - QUEUED_MAX)));
         }
         lines
     }
@@ -103,15 +103,15 @@ impl Session<'_> {
         let is_short = columns < SHORT_COLUMNS;
         let spinner = SPINNER[self.ticks % SPINNER.len()];
         let (mark, words) = if view.is_paused {
-            (console.paint(Style::Notice, "‖"), console.paint(Style::Notice, "paused"))
+            (console.paint(TextStyle::Notice, "‖"), console.paint(TextStyle::Notice, "paused"))
         } else if self.prompt.is_some() {
-            (console.paint(Style::Notice, "?"), "waiting for you".to_owned())
+            (console.paint(TextStyle::Notice, "?"), "waiting for you".to_owned())
         } else {
-            (console.paint(Style::Accent, spinner), self.activity(now_ms))
+            (console.paint(TextStyle::Accent, spinner), self.activity(now_ms))
         };
         let mut parts = Vec::new();
         if let Some(agent) = &view.agent {
-            parts.push(console.paint(Style::Bold, &agent.name));
+            parts.push(console.paint(TextStyle::Bold, &agent.name));
             let model = self.scroll.model(&agent.instance).unwrap_or(&agent.model);
             if !is_short && !model.is_empty() {
                 parts.push(model.to_owned());
@@ -136,8 +136,8 @@ impl Session<'_> {
         }
         let is_running = view.activity.kind == ActivityKind::Tool && self.prompt.is_none() && !view.is_paused;
         let output = Some(self.scroll.output()).filter(|line| is_running && !line.is_empty());
-        let output = output.map(|line| console.paint(Style::Dim, &format!("  ⎿ {line}")));
-        let numbers = console.paint(Style::Dim, &format!("  {}", numbers.join(" · ")));
+        let output = output.map(|line| console.paint(TextStyle::Dim, &format!("  ⎿ {line}")));
+        let numbers = console.paint(TextStyle::Dim, &format!("  {}", numbers.join(" · ")));
         std::iter::once(first).chain(output).chain([numbers]).collect()
     }
 

@@ -1,11 +1,11 @@
 //! `Highlighter`: colours code line by line: comments, texts, numbers and keywords. It knows families of languages by
 //! their comments instead of grammars, which would cost more build time than the rest of the session.
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 
 /// The comments of a family of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Family {
+struct CommentFamily {
     /// A comment until the end of the line.
     line: &'static [&'static str],
     /// A comment over several lines.
@@ -15,16 +15,22 @@ struct Family {
     quotes: &'static [char],
 }
 
-const C: Family = Family { line: &["//"], block: Some(("/*", "*/")), long: &["`"], quotes: &['"', '\''] };
+const C: CommentFamily =
+    CommentFamily { line: &["//"], block: Some(("/*", "*/")), long: &["`"], quotes: &['"', '\''] };
 /// A single quote is a lifetime or a character.
-const RUST: Family = Family { quotes: &['"'], long: &[], ..C };
-const PYTHON: Family = Family { line: &["#"], block: None, long: &["\"\"\"", "'''"], quotes: &['"', '\''] };
-const SHELL: Family = Family { line: &["# ", "#!"], block: None, long: &[], quotes: &['"', '\''] };
-const SQL: Family = Family { line: &["--"], block: Some(("/*", "*/")), long: &[], quotes: &['\''] };
-const MARKUP: Family = Family { line: &[], block: Some(("<!--", "-->")), long: &[], quotes: &['"'] };
-const ANY: Family = Family { line: &["// ", "# ", "-- "], block: None, long: &[], quotes: &['"', '\''] };
+const RUST: CommentFamily = CommentFamily { quotes: &['"'], long: &[], ..C };
+const PYTHON: CommentFamily =
+    CommentFamily { line: &["#"], block: None, long: &["\"\"\"", "'''"], quotes: &['"', '\''] };
+const SHELL: CommentFamily =
+    CommentFamily { line: &["# ", "#!"], block: None, long: &[], quotes: &['"', '\''] };
+const SQL: CommentFamily =
+    CommentFamily { line: &["--"], block: Some(("/*", "*/")), long: &[], quotes: &['\''] };
+const MARKUP: CommentFamily =
+    CommentFamily { line: &[], block: Some(("<!--", "-->")), long: &[], quotes: &['"'] };
+const ANY: CommentFamily =
+    CommentFamily { line: &["// ", "# ", "-- "], block: None, long: &[], quotes: &['"', '\''] };
 
-const FAMILIES: [(&[&str], Family); 6] = [
+const FAMILIES: [(&[&str], CommentFamily); 6] = [
     (&["rust", "rs"], RUST),
     (&["python", "py", "python3", "toml", "ruby", "rb"], PYTHON),
     (&["sh", "bash", "shell", "zsh", "console", "yaml", "yml", "dockerfile", "make", "makefile"], SHELL),
@@ -138,9 +144,9 @@ const KEYWORDS: [&str; 71] = [
 /// Colours the lines of one block of code.
 #[derive(Clone, Debug)]
 pub(crate) struct Highlighter {
-    family: Family,
+    family: CommentFamily,
     /// The end of a comment or text that goes over several lines, and its style.
-    open: Option<(&'static str, Style)>,
+    open: Option<(&'static str, TextStyle)>,
 }
 
 impl Highlighter {
@@ -157,7 +163,7 @@ impl Highlighter {
             let (piece, after) = rest.split_at(length);
             rest = after;
             match style {
-                Style::Plain => out.push_str(piece),
+                TextStyle::Plain => out.push_str(piece),
                 style => out.push_str(&console.paint(style, piece)),
             }
         }
@@ -165,7 +171,7 @@ impl Highlighter {
     }
 
     /// Returns the length and the style of the piece that a text begins with.
-    fn piece(&mut self, rest: &str, first: char) -> (usize, Style) {
+    fn piece(&mut self, rest: &str, first: char) -> (usize, TextStyle) {
         if let Some((end, style)) = self.open {
             return match rest.find(end) {
                 Some(at) => {
@@ -178,14 +184,14 @@ impl Highlighter {
         let family = self.family;
         // The number of arguments in a shell, not a comment.
         if rest.starts_with("$#") {
-            return (2, Style::Plain);
+            return (2, TextStyle::Plain);
         }
         if family.line.iter().any(|mark| rest.starts_with(mark)) {
-            return (rest.len(), Style::Dim);
+            return (rest.len(), TextStyle::Dim);
         }
         let block = family.block.filter(|(begin, _)| rest.starts_with(begin));
         let long = family.long.iter().find(|mark| rest.starts_with(**mark)).map(|mark| (*mark, *mark));
-        let opened = block.map(|it| (it, Style::Dim)).or(long.map(|it| (it, Style::Good)));
+        let opened = block.map(|it| (it, TextStyle::Dim)).or(long.map(|it| (it, TextStyle::Good)));
         if let Some(((begin, end), style)) = opened {
             return match rest[begin.len()..].find(end) {
                 Some(at) => (begin.len() + at + end.len(), style),
@@ -196,18 +202,18 @@ impl Highlighter {
             };
         }
         if family.quotes.contains(&first) {
-            return quoted(rest, first).map_or((1, Style::Plain), |length| (length, Style::Good));
+            return quoted(rest, first).map_or((1, TextStyle::Plain), |length| (length, TextStyle::Good));
         }
         if first.is_ascii_digit() {
             let is_number = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
-            return (rest.find(|letter| !is_number(letter)).unwrap_or(rest.len()), Style::Notice);
+            return (rest.find(|letter| !is_number(letter)).unwrap_or(rest.len()), TextStyle::Notice);
         }
         if is_word(first) {
             let length = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
             let is_keyword = KEYWORDS.binary_search(&&rest[..length]).is_ok();
-            return (length, if is_keyword { Style::Accent } else { Style::Plain });
+            return (length, if is_keyword { TextStyle::Accent } else { TextStyle::Plain });
         }
-        (first.len_utf8(), Style::Plain)
+        (first.len_utf8(), TextStyle::Plain)
     }
 }
 
@@ -234,11 +240,11 @@ mod tests {
     use super::*;
 
     /// Returns the pieces of a line that have a style.
-    fn styled(highlighter: &mut Highlighter, line: &str) -> Vec<(String, Style)> {
+    fn styled(highlighter: &mut Highlighter, line: &str) -> Vec<(String, TextStyle)> {
         let (mut found, mut rest) = (Vec::new(), line);
         while let Some(first) = rest.chars().next() {
             let (length, style) = highlighter.piece(rest, first);
-            if style != Style::Plain {
+            if style != TextStyle::Plain {
                 found.push((rest[..length].to_owned(), style));
             }
             rest = &rest[length..];
@@ -249,24 +255,24 @@ mod tests {
     #[test]
     fn code_is_coloured_by_its_language() {
         assert!(KEYWORDS.is_sorted());
-        type Piece = (&'static str, Style);
+        type Piece = (&'static str, TextStyle);
         let table: [(&str, &str, &[Piece]); 8] = [
             (
                 "rust",
                 "let n = \"a\\\"b\"; // 'x",
-                &[("let", Style::Accent), ("\"a\\\"b\"", Style::Good), ("// 'x", Style::Dim)],
+                &[("let", TextStyle::Accent), ("\"a\\\"b\"", TextStyle::Good), ("// 'x", TextStyle::Dim)],
             ),
-            ("rust", "fn f<'a>(x: &'a str)", &[("fn", Style::Accent)]),
-            ("python", "x = 'a' #b", &[("'a'", Style::Good), ("#b", Style::Dim)]),
-            ("c", "#include <a> /* b */ 0x1f", &[("/* b */", Style::Dim), ("0x1f", Style::Notice)]),
-            ("sh", "echo $# \"é\" # end", &[("\"é\"", Style::Good), ("# end", Style::Dim)]),
-            ("sql", "x -- y", &[("-- y", Style::Dim)]),
-            ("", "a // b", &[("// b", Style::Dim)]),
-            ("go", "https://x", &[("//x", Style::Dim)]),
+            ("rust", "fn f<'a>(x: &'a str)", &[("fn", TextStyle::Accent)]),
+            ("python", "x = 'a' #b", &[("'a'", TextStyle::Good), ("#b", TextStyle::Dim)]),
+            ("c", "#include <a> /* b */ 0x1f", &[("/* b */", TextStyle::Dim), ("0x1f", TextStyle::Notice)]),
+            ("sh", "echo $# \"é\" # end", &[("\"é\"", TextStyle::Good), ("# end", TextStyle::Dim)]),
+            ("sql", "x -- y", &[("-- y", TextStyle::Dim)]),
+            ("", "a // b", &[("// b", TextStyle::Dim)]),
+            ("go", "https://x", &[("//x", TextStyle::Dim)]),
         ];
         for (language, line, expected) in table {
             let found = styled(&mut Highlighter::of(language), line);
-            let found: Vec<(&str, Style)> =
+            let found: Vec<(&str, TextStyle)> =
                 found.iter().map(|(text, style)| (text.as_str(), *style)).collect();
             assert_eq!(found, expected, "{language}: {line}");
         }
@@ -275,14 +281,14 @@ mod tests {
     #[test]
     fn comments_and_texts_go_over_lines() {
         let mut c = Highlighter::of("c");
-        assert_eq!(styled(&mut c, "a /* b"), [("/* b".to_owned(), Style::Dim)]);
-        assert_eq!(styled(&mut c, "if"), [("if".to_owned(), Style::Dim)]);
+        assert_eq!(styled(&mut c, "a /* b"), [("/* b".to_owned(), TextStyle::Dim)]);
+        assert_eq!(styled(&mut c, "if"), [("if".to_owned(), TextStyle::Dim)]);
         assert_eq!(
             styled(&mut c, "c */ if"),
-            [("c */".to_owned(), Style::Dim), ("if".to_owned(), Style::Accent)]
+            [("c */".to_owned(), TextStyle::Dim), ("if".to_owned(), TextStyle::Accent)]
         );
         let mut python = Highlighter::of("py");
         assert_eq!(styled(&mut python, "\"\"\"one").len(), 1);
-        assert_eq!(styled(&mut python, "two\"\"\" + x"), [("two\"\"\"".to_owned(), Style::Good)]);
+        assert_eq!(styled(&mut python, "two\"\"\" + x"), [("two\"\"\"".to_owned(), TextStyle::Good)]);
     }
 }

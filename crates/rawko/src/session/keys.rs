@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// One key, or a pasted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum TerminalKey {
     Char(char),
     Paste(String),
     Enter,
@@ -26,7 +26,7 @@ pub(crate) enum Key {
 /// A key, and when it arrived: a request that appeared later was not meant.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPress {
-    pub(crate) key: Key,
+    pub(crate) key: TerminalKey,
     pub(crate) at: Instant,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct KeyReader {
 
 impl KeyReader {
     /// Adds bytes and returns the complete keys.
-    pub(crate) fn add(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(crate) fn add(&mut self, bytes: &[u8]) -> Vec<TerminalKey> {
         self.bytes.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while let Some((key, length)) = next(&self.bytes) {
@@ -57,33 +57,33 @@ impl KeyReader {
     }
 
     /// Nothing follows in time: a lone escape byte is the key.
-    pub(crate) fn settle(&mut self) -> Option<Key> {
+    pub(crate) fn settle(&mut self) -> Option<TerminalKey> {
         let is_escape = self.bytes == [0x1b];
         if !self.bytes.starts_with(PASTE_BEGIN) {
             self.bytes.clear();
         }
-        is_escape.then_some(Key::Escape)
+        is_escape.then_some(TerminalKey::Escape)
     }
 }
 
 /// Returns the first key and its length; `None` if it is incomplete.
-fn next(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+fn next(bytes: &[u8]) -> Option<(Option<TerminalKey>, usize)> {
     let first = *bytes.first()?;
-    let one = |key: Key| Some((Some(key), 1));
+    let one = |key: TerminalKey| Some((Some(key), 1));
     match first {
         0x1b => escape(bytes),
-        b'\r' | b'\n' => one(Key::Enter),
-        b'\t' => one(Key::Tab),
-        0x7f | 0x08 => one(Key::Backspace),
-        0x01..=0x1a => one(Key::Ctrl(char::from(first - 1 + b'a'))),
+        b'\r' | b'\n' => one(TerminalKey::Enter),
+        b'\t' => one(TerminalKey::Tab),
+        0x7f | 0x08 => one(TerminalKey::Backspace),
+        0x01..=0x1a => one(TerminalKey::Ctrl(char::from(first - 1 + b'a'))),
         0x00 | 0x1c..=0x1f => Some((None, 1)),
-        0x20..=0x7e => one(Key::Char(char::from(first))),
+        0x20..=0x7e => one(TerminalKey::Char(char::from(first))),
         _ => character(bytes),
     }
 }
 
 /// Reads one character of UTF-8.
-fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+fn character(bytes: &[u8]) -> Option<(Option<TerminalKey>, usize)> {
     let length = match bytes[0] {
         0xc0..=0xdf => 2,
         0xe0..=0xef => 3,
@@ -93,18 +93,18 @@ fn character(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let bytes = bytes.get(..length)?;
     let letter = std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next());
     Some(match letter {
-        Some(letter) if !letter.is_control() => (Some(Key::Char(letter)), length),
+        Some(letter) if !letter.is_control() => (Some(TerminalKey::Char(letter)), length),
         Some(_) => (None, length),
         None => (None, 1),
     })
 }
 
-fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+fn escape(bytes: &[u8]) -> Option<(Option<TerminalKey>, usize)> {
     if bytes.starts_with(PASTE_BEGIN) {
         let rest = &bytes[PASTE_BEGIN.len()..];
         let end = rest.windows(PASTE_END.len()).position(|part| part == PASTE_END)?;
         let text = String::from_utf8_lossy(&rest[..end]).replace("\r\n", "\n").replace('\r', "\n");
-        return Some((Some(Key::Paste(text)), PASTE_BEGIN.len() + end + PASTE_END.len()));
+        return Some((Some(TerminalKey::Paste(text)), PASTE_BEGIN.len() + end + PASTE_END.len()));
     }
     match bytes.get(1)? {
         b'[' => {
@@ -112,21 +112,21 @@ fn escape(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
             Some((named(&bytes[2..=end]), end + 1))
         }
         b'O' => Some((named(bytes.get(2..3)?), 3)),
-        0x1b => Some((Some(Key::Escape), 1)),
+        0x1b => Some((Some(TerminalKey::Escape), 1)),
         // A letter with Alt.
         _ => Some((None, 2)),
     }
 }
 
-fn named(sequence: &[u8]) -> Option<Key> {
+fn named(sequence: &[u8]) -> Option<TerminalKey> {
     Some(match sequence {
-        b"A" => Key::Up,
-        b"B" => Key::Down,
-        b"C" => Key::Right,
-        b"D" => Key::Left,
-        b"H" | b"1~" | b"7~" => Key::Home,
-        b"F" | b"4~" | b"8~" => Key::End,
-        b"3~" => Key::Delete,
+        b"A" => TerminalKey::Up,
+        b"B" => TerminalKey::Down,
+        b"C" => TerminalKey::Right,
+        b"D" => TerminalKey::Left,
+        b"H" | b"1~" | b"7~" => TerminalKey::Home,
+        b"F" | b"4~" | b"8~" => TerminalKey::End,
+        b"3~" => TerminalKey::Delete,
         _ => return None,
     })
 }
@@ -137,21 +137,21 @@ mod tests {
 
     #[test]
     fn bytes_become_keys() {
-        let table: [(&[u8], &[Key]); 8] = [
-            (b"a\r", &[Key::Char('a'), Key::Enter]),
-            ("é".as_bytes(), &[Key::Char('é')]),
-            (b"\x1b[A\x1bOB", &[Key::Up, Key::Down]),
-            (b"\x1b[3~\x7f", &[Key::Delete, Key::Backspace]),
-            (b"\x03\x15\t", &[Key::Ctrl('c'), Key::Ctrl('u'), Key::Tab]),
-            (b"\x1b[1;5Cx", &[Key::Char('x')]),
-            (b"\x1b[200~one\rtwo\x1b[201~", &[Key::Paste("one\ntwo".to_owned())]),
-            (b"\xff\x00z", &[Key::Char('z')]),
+        let table: [(&[u8], &[TerminalKey]); 8] = [
+            (b"a\r", &[TerminalKey::Char('a'), TerminalKey::Enter]),
+            ("é".as_bytes(), &[TerminalKey::Char('é')]),
+            (b"\x1b[A\x1bOB", &[TerminalKey::Up, TerminalKey::Down]),
+            (b"\x1b[3~\x7f", &[TerminalKey::Delete, TerminalKey::Backspace]),
+            (b"\x03\x15\t", &[TerminalKey::Ctrl('c'), TerminalKey::Ctrl('u'), TerminalKey::Tab]),
+            (b"\x1b[1;5Cx", &[TerminalKey::Char('x')]),
+            (b"\x1b[200~one\rtwo\x1b[201~", &[TerminalKey::Paste("one\ntwo".to_owned())]),
+            (b"\xff\x00z", &[TerminalKey::Char('z')]),
         ];
         for (bytes, expected) in table {
             // In one piece, and byte by byte.
             assert_eq!(KeyReader::default().add(bytes), expected, "{bytes:?}");
             let mut reader = KeyReader::default();
-            let keys: Vec<Key> = bytes.iter().flat_map(|byte| reader.add(&[*byte])).collect();
+            let keys: Vec<TerminalKey> = bytes.iter().flat_map(|byte| reader.add(&[*byte])).collect();
             assert_eq!(keys, expected, "{bytes:?}");
         }
     }
@@ -161,8 +161,8 @@ mod tests {
         let mut reader = KeyReader::default();
         assert_eq!(reader.add(b"\x1b"), []);
         assert!(reader.is_pending());
-        assert_eq!(reader.settle(), Some(Key::Escape));
+        assert_eq!(reader.settle(), Some(TerminalKey::Escape));
         assert!(!reader.is_pending());
-        assert_eq!(reader.add(b"\x1b\x1b[A"), [Key::Escape, Key::Up]);
+        assert_eq!(reader.add(b"\x1b\x1b[A"), [TerminalKey::Escape, TerminalKey::Up]);
     }
 }

@@ -2,7 +2,7 @@
 //! and code with light highlighting.
 
 use super::highlight::Highlighter;
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 use crate::live_area::width;
 
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Markdown {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (number, row) in std::mem::take(&mut self.table).into_iter().enumerate() {
             let paint = |cell: String| match number == 0 && has_head {
-                true => console.paint(Style::Bold, &cell),
+                true => console.paint(TextStyle::Bold, &cell),
                 false => inline(&cell, console),
             };
             if !(number == 1 && has_head) {
@@ -112,7 +112,7 @@ fn block(line: &str, console: &Console) -> RenderedLine {
     let indent = line.len() - trimmed.len();
     let level = trimmed.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&level) && trimmed[level..].starts_with(' ') {
-        let text = console.paint(Style::Bold, trimmed[level..].trim());
+        let text = console.paint(TextStyle::Bold, trimmed[level..].trim());
         return RenderedLine { text, indent: 0 };
     }
     if let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| trimmed.strip_prefix(mark)) {
@@ -126,11 +126,11 @@ fn block(line: &str, console: &Console) -> RenderedLine {
         return RenderedLine { text, indent: indent + digits + 2 };
     }
     if let Some(quoted) = trimmed.strip_prefix("> ") {
-        let text = console.paint(Style::Dim, &format!("│ {quoted}"));
+        let text = console.paint(TextStyle::Dim, &format!("│ {quoted}"));
         return RenderedLine { text, indent: 2 };
     }
     if trimmed.len() >= 3 && trimmed.chars().all(|letter| letter == '-') {
-        return RenderedLine { text: console.paint(Style::Dim, "───"), indent: 0 };
+        return RenderedLine { text: console.paint(TextStyle::Dim, "───"), indent: 0 };
     }
     let text = format!("{}{}", " ".repeat(indent), inline(trimmed, console));
     RenderedLine { text, indent }
@@ -159,13 +159,13 @@ fn span(text: &str, is_word_before: bool, console: &Console) -> Option<(String, 
         let address = after.split_once(')')?.0;
         let is_link = !words.is_empty() && !words.contains('[') && !address.contains([' ', '(']);
         let length = words.len() + address.len() + "[](".len() + 1;
-        let shown = format!("{words} {}", console.paint(Style::Dim, &format!("({address})")));
+        let shown = format!("{words} {}", console.paint(TextStyle::Dim, &format!("({address})")));
         return is_link.then_some((shown, length));
     }
     let (mark, style) = match text {
-        _ if text.starts_with('`') => ("`", Style::Accent),
-        _ if text.starts_with("**") => ("**", Style::Bold),
-        _ if !is_word_before => ("*", Style::Bold),
+        _ if text.starts_with('`') => ("`", TextStyle::Accent),
+        _ if text.starts_with("**") => ("**", TextStyle::Bold),
+        _ if !is_word_before => ("*", TextStyle::Bold),
         _ => return None,
     };
     let inner = &text[mark.len()..];
@@ -179,10 +179,10 @@ fn span(text: &str, is_word_before: bool, console: &Console) -> Option<(String, 
 /// Colours a line of a diff.
 pub(crate) fn diff_line(line: &str, console: &Console) -> String {
     let style = match line.as_bytes().first() {
-        Some(b'+') => Style::Good,
-        Some(b'-') => Style::Bad,
-        Some(b'@') => Style::Accent,
-        _ => Style::Dim,
+        Some(b'+') => TextStyle::Good,
+        Some(b'-') => TextStyle::Bad,
+        Some(b'@') => TextStyle::Accent,
+        _ => TextStyle::Dim,
     };
     console.paint(style, line)
 }

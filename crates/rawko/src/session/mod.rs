@@ -24,21 +24,21 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use rawko_core::Value;
-use rawko_host::{Progress, Reader};
+use rawko_host::{CallProgress, SnapshotReader};
 use rawko_store::InstanceRow;
 use tokio::sync::{broadcast, mpsc};
 
 use crate::console::{Console, abandon_session, terminal_size};
-use crate::failure::{Failure, Verdict};
-use crate::following::{Ended, Manner, OutputFormat, Signals, finish_others, next_progress, warn};
-use crate::hosting::{Access, Messenger, NoAnswer, ProjectContext, Pulse, Rest};
-use crate::journal::Tree;
-use crate::journal::tail::Tail;
+use crate::failure::{CommandFailure, CommandVerdict};
+use crate::following::{FollowEnd, Manner, OutputFormat, Signals, finish_others, next_progress, warn};
+use crate::hosting::{HostAccess, Messenger, NoAnswer, ProjectContext, Pulse, Rest};
+use crate::journal::InstanceTree;
+use crate::journal::tail::JournalTail;
 use editor::Editor;
 use keys::KeyPress;
-use prompt::Prompt;
+use prompt::RequestPrompt;
 use scroll::Scroll;
-use view::View;
+use view::TaskView;
 
 /// Redraws the elapsed time and the sign of life.
 const TICK: Duration = Duration::from_millis(200);
@@ -66,14 +66,14 @@ pub(crate) fn is_wanted(manner: Manner, no_input: bool) -> bool {
 }
 
 /// One session with one instance.
-pub(crate) struct Session<'a> {
+pub(crate) struct TerminalSession<'a> {
     place: &'a ProjectContext,
     id: String,
-    tail: Tail,
+    tail: JournalTail,
     scroll: Scroll,
-    view: View,
+    view: TaskView,
     editor: Editor,
-    prompt: Option<Prompt>,
+    prompt: Option<RequestPrompt>,
     messenger: Messenger,
     /// The command started or resumed the instance, so Ctrl-C pauses it; otherwise it only leaves.
     is_own: bool,
@@ -90,9 +90,9 @@ pub(crate) struct Session<'a> {
 }
 
 /// The reason that the session ends.
-enum Left {
+enum SessionEnd {
     Rest(Rest),
-    Signal(Verdict),
+    Signal(CommandVerdict),
     /// The person paused the task and left.
     Paused,
     /// The person left; the task continues elsewhere or is parked.
@@ -100,23 +100,23 @@ enum Left {
     Gone,
 }
 
-impl<'a> Session<'a> {
+impl<'a> TerminalSession<'a> {
     /// Creates a session that shows an instance from the record after `seq`.
     pub(crate) fn new(
         (id, chart, plan): (&str, &str, Value),
         seq: u64,
-        access: &Access,
+        access: &HostAccess,
         place: &'a ProjectContext,
-    ) -> Session<'a> {
-        let tail = Tail::after(seq, &access.reader(), Tree::below(id), None);
+    ) -> TerminalSession<'a> {
+        let tail = JournalTail::after(seq, &access.reader(), InstanceTree::below(id), None);
         // What another process did before is read late.
         let past = access.reader().store().last_seq().unwrap_or(seq);
-        Session {
+        TerminalSession {
             place,
             id: id.to_owned(),
             tail,
             scroll: Scroll::new(chart, plan, place.root.clone()).past_until(past),
-            view: View::default(),
+            view: TaskView::default(),
             editor: Editor::default(),
             prompt: None,
             messenger: access.messenger(),
@@ -131,34 +131,39 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the records that were printed before, so that the output continues: calls without a result, and models.
-    pub(crate) fn continued(mut self, reader: &Reader, first: u64) -> Result<Session<'a>, Failure> {
+    pub(crate) fn continued(
+        mut self,
+        reader: &SnapshotReader,
+        first: u64,
+    ) -> Result<TerminalSession<'a>, CommandFailure> {
         let until = self.tail.seq();
-        let mut before = Tail::after(first, reader, Tree::below(&self.id), None);
+        let mut before = JournalTail::after(first, reader, InstanceTree::below(&self.id), None);
         let scroll = &mut self.scroll;
         before.read(|entry, _| {
             if entry.seq <= until {
                 scroll.learn(entry);
             }
-            Ok::<(), Failure>(())
+            Ok::<(), CommandFailure>(())
         })?;
         Ok(self)
     }
 
     /// Joins an instance of another command: leaving does not pause it.
-    pub(crate) fn joined(self) -> Session<'a> {
-        Session { is_own: false, ..self }
+    pub(crate) fn joined(self) -> TerminalSession<'a> {
+        TerminalSession { is_own: false, ..self }
     }
 
     /// Runs the session until the instance is over or the person leaves. Returns the reason, a reader, and the host if it
     /// is another process.
     pub(crate) async fn run(
         mut self,
-        access: Access,
-        heard: Option<broadcast::Receiver<Progress>>,
+        access: HostAccess,
+        heard: Option<broadcast::Receiver<CallProgress>>,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<(Ended, Reader, Option<String>), Failure> {
-        let cannot = |error: io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
+    ) -> Result<(FollowEnd, SnapshotReader, Option<String>), CommandFailure> {
+        let cannot =
+            |error: io::Error| CommandFailure::Failed(format!("cannot set up the terminal: {error}"));
         restore_on_panic();
         terminal::enter().map_err(cannot)?;
         let outcome = match console.begin_live(self.size) {
@@ -172,38 +177,43 @@ impl<'a> Session<'a> {
 
     async fn follow(
         &mut self,
-        mut access: Access,
-        mut heard: Option<broadcast::Receiver<Progress>>,
+        mut access: HostAccess,
+        mut heard: Option<broadcast::Receiver<CallProgress>>,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<(Ended, Reader, Option<String>), Failure> {
+    ) -> Result<(FollowEnd, SnapshotReader, Option<String>), CommandFailure> {
         let mut keys = terminal::keys();
         let outcome = loop {
             let progress = heard.take().or_else(|| access.progress_of(&self.id));
             match self.watch(&mut access, progress, &mut keys, signals, console).await {
                 // The store is left to the next host, such as a server that starts again.
-                Ok(Left::Gone) if !self.is_own => {
+                Ok(SessionEnd::Gone) if !self.is_own => {
                     let message = "the process that hosted it has ended".to_owned();
-                    break Ok(Ended::Rest(Rest::Stuck { message, transient: true }));
+                    break Ok(FollowEnd::Rest(Rest::Stuck { message, transient: true }));
                 }
-                Ok(Left::Gone) => {
-                    let next = Access::open(self.place, &[], console).await?;
-                    self.tail = Tail::after(self.tail.seq(), &next.reader(), Tree::below(&self.id), None);
+                Ok(SessionEnd::Gone) => {
+                    let next = HostAccess::open(self.place, &[], console).await?;
+                    self.tail = JournalTail::after(
+                        self.tail.seq(),
+                        &next.reader(),
+                        InstanceTree::below(&self.id),
+                        None,
+                    );
                     self.messenger = next.messenger();
                     access = next;
                 }
-                Ok(Left::Rest(rest)) => {
+                Ok(SessionEnd::Rest(rest)) => {
                     if !matches!(rest, Rest::Stuck { .. }) {
                         finish_others(&self.id, &mut access, signals, console).await?;
                     }
-                    break Ok(Ended::Rest(rest));
+                    break Ok(FollowEnd::Rest(rest));
                 }
-                Ok(Left::Signal(Verdict::Interrupted)) if self.is_own => {
-                    break self.pause(console).await.map(|()| Ended::Paused(Verdict::Interrupted));
+                Ok(SessionEnd::Signal(CommandVerdict::Interrupted)) if self.is_own => {
+                    break self.pause(console).await.map(|()| FollowEnd::Paused(CommandVerdict::Interrupted));
                 }
-                Ok(Left::Signal(verdict)) => break Ok(Ended::Parked(verdict)),
-                Ok(Left::Paused) => break Ok(Ended::Paused(Verdict::Interrupted)),
-                Ok(Left::Detached) => break Ok(Ended::Parked(Verdict::Interrupted)),
+                Ok(SessionEnd::Signal(verdict)) => break Ok(FollowEnd::Parked(verdict)),
+                Ok(SessionEnd::Paused) => break Ok(FollowEnd::Paused(CommandVerdict::Interrupted)),
+                Ok(SessionEnd::Detached) => break Ok(FollowEnd::Parked(CommandVerdict::Interrupted)),
                 Err(failure) => break Err(failure),
             }
         };
@@ -211,7 +221,7 @@ impl<'a> Session<'a> {
         let (other, reader) = (access.other(), access.reader());
         console.end_live();
         terminal::leave();
-        if matches!(outcome, Ok(Ended::Paused(_))) {
+        if matches!(outcome, Ok(FollowEnd::Paused(_))) {
             crate::following::signals::note_interrupt();
         }
         access.close(console).await;
@@ -222,12 +232,12 @@ impl<'a> Session<'a> {
 
     async fn watch(
         &mut self,
-        access: &mut Access,
-        mut progress: Option<broadcast::Receiver<Progress>>,
+        access: &mut HostAccess,
+        mut progress: Option<broadcast::Receiver<CallProgress>>,
         keys: &mut mpsc::UnboundedReceiver<KeyPress>,
         signals: &mut Signals,
         console: &mut Console,
-    ) -> Result<Left, Failure> {
+    ) -> Result<SessionEnd, CommandFailure> {
         let mut pulse: Pulse = access.pulse();
         let reader = access.reader();
         let id = self.id.clone();
@@ -248,11 +258,11 @@ impl<'a> Session<'a> {
                 self.draw(console)?;
                 tokio::select! {
                     biased;
-                    verdict = signals.next() => return Ok(Left::Signal(verdict)),
+                    verdict = signals.next() => return Ok(SessionEnd::Signal(verdict)),
                     outcome = &mut rest, if !is_idle => match outcome {
                         Ok(Rest::Waiting | Rest::Paused) => is_idle = true,
-                        Ok(rest) => return Ok(Left::Rest(rest)),
-                        Err(NoAnswer::Gone) => return Ok(Left::Gone),
+                        Ok(rest) => return Ok(SessionEnd::Rest(rest)),
+                        Err(NoAnswer::Gone) => return Ok(SessionEnd::Gone),
                         Err(NoAnswer::Refused(failure)) => return Err(failure),
                     },
                     press = keys.recv() => match press {
@@ -262,7 +272,7 @@ impl<'a> Session<'a> {
                             }
                         }
                         // The terminal is gone.
-                        None => return Ok(Left::Detached),
+                        None => return Ok(SessionEnd::Detached),
                     },
                     heard = next_progress(&mut progress) => {
                         if belongs(&heard.instance, &self.id) {
@@ -278,19 +288,20 @@ impl<'a> Session<'a> {
     }
 
     /// Stops this process and its group as Ctrl-Z does elsewhere, and returns when it is continued.
-    async fn suspend(&mut self, console: &mut Console) -> Result<(), Failure> {
-        let cannot = |error: io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
+    async fn suspend(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        let cannot =
+            |error: io::Error| CommandFailure::Failed(format!("cannot set up the terminal: {error}"));
         console.end_live();
         terminal::leave();
         terminal::suspend().await.map_err(cannot)?;
         terminal::enter().map_err(cannot)?;
         self.size = terminal_size();
-        self.prompt.iter_mut().for_each(Prompt::hidden);
+        self.prompt.iter_mut().for_each(RequestPrompt::hidden);
         console.begin_live(self.size)
     }
 
     /// Prints new entries of the journal.
-    fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn catch_up(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         let Self { tail, scroll, .. } = self;
         tail.read(|entry, name| {
             scroll.tell(entry, name, console)?;
@@ -300,12 +311,12 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the state of the task, and keeps the shown request if it still waits.
-    fn look(&mut self, reader: &Reader) -> Result<(), Failure> {
+    fn look(&mut self, reader: &SnapshotReader) -> Result<(), CommandFailure> {
         self.looked_at = Some(self.tail.seq());
-        self.view = View::read(reader, &self.id, &self.place.world())?;
-        let is_open = |prompt: &Prompt| self.view.asks.iter().any(|ask| prompt.is(ask));
+        self.view = TaskView::read(reader, &self.id, &self.place.world())?;
+        let is_open = |prompt: &RequestPrompt| self.view.asks.iter().any(|ask| prompt.is(ask));
         if !self.prompt.as_ref().is_some_and(is_open) {
-            let next = self.view.asks.first().map(Prompt::of);
+            let next = self.view.asks.first().map(RequestPrompt::of);
             self.show(next);
         }
         Ok(())
@@ -315,15 +326,15 @@ impl<'a> Session<'a> {
 /// Prints the past of an instance as a session shows it.
 pub(crate) fn print_past(
     place: &ProjectContext,
-    reader: &Reader,
+    reader: &SnapshotReader,
     row: &InstanceRow,
     first: u64,
     console: &mut Console,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let scroll = Scroll::new(&row.new.chart_id, Value::Null, place.root.clone());
     let mut scroll = scroll.past_until(u64::MAX);
     scroll.resize(console.size().map_or(usize::MAX, |(columns, _)| columns));
-    Tail::after(first, reader, Tree::below(&row.new.id), None)
+    JournalTail::after(first, reader, InstanceTree::below(&row.new.id), None)
         .read(|entry, name| scroll.tell(entry, name, console))
 }
 

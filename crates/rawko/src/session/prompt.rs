@@ -1,4 +1,4 @@
-//! `Prompt`: a pending request to the person, answered in place: a permission, a question, an approval or a form. No
+//! `RequestPrompt`: a pending request to the person, answered in place: a permission, a question, an approval or a form. No
 //! single key answers: a letter or an arrow selects, Enter confirms, and only after the request was on the screen for a
 //! moment without typing. Everything else that is typed stays text.
 
@@ -10,18 +10,18 @@ use rawko_core::Value;
 use serde_json::{Map as JsonMap, Value as Json};
 
 use super::editor::Editor;
-use super::fields::Field;
-use super::keys::Key;
-use crate::standing::Ask;
+use super::fields::FormField;
+use super::keys::TerminalKey;
+use crate::standing::PendingAsk;
 
-pub(crate) use lines::Line;
+pub(crate) use lines::PromptLine;
 
 /// A request takes keys once it was on the screen for this long, and as long after the last key of a message.
 const QUIET: Duration = Duration::from_millis(600);
 
 /// An answer of the person.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Reply {
+pub(crate) struct PromptReply {
     pub(crate) approved: bool,
     /// Adds a rule that allows the call for good.
     pub(crate) always: bool,
@@ -31,15 +31,15 @@ pub(crate) struct Reply {
 
 /// The effect of a key.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Pressed {
+pub(crate) enum KeyResult {
     Ignored,
     Handled,
     Problem(String),
-    Answer(Reply),
+    Answer(PromptReply),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Choice {
+enum PromptChoice {
     Allow,
     Always,
     Deny,
@@ -50,7 +50,7 @@ enum Choice {
 
 /// The meaning of the input line.
 #[derive(Clone, Debug, PartialEq)]
-enum Entry {
+enum PromptInput {
     /// Choices only; typed text is a message to the agent.
     None,
     Reason,
@@ -63,56 +63,57 @@ enum Entry {
 /// Other waiting requests that are listed.
 const OTHERS_MAX: usize = 5;
 
-pub(crate) struct Prompt {
-    pub(crate) ask: Ask,
-    choices: Vec<(char, String, Choice)>,
+pub(crate) struct RequestPrompt {
+    pub(crate) ask: PendingAsk,
+    choices: Vec<(char, String, PromptChoice)>,
     /// Nothing at first: Enter alone answers no request.
     selected: Option<usize>,
-    entry: Entry,
-    fields: Vec<Field>,
+    entry: PromptInput,
+    fields: Vec<FormField>,
     filled: JsonMap<String, Json>,
     /// When it was drawn for the first time.
     shown: Option<Instant>,
 }
 
-impl Prompt {
-    pub(crate) fn of(ask: &Ask) -> Prompt {
+impl RequestPrompt {
+    pub(crate) fn of(ask: &PendingAsk) -> RequestPrompt {
         let input = &ask.input;
         let form = ["form", "schema", "fields"].iter().map(|key| input.get(key)).find(|form| !form.is_null());
         let is_question = input.get("kind").as_str() == Some("question");
         let is_permission = !input.get("tool").is_null() && !input.get("rule").is_null();
-        let fields = if is_question { Vec::new() } else { form.map(Field::all).unwrap_or_default() };
+        let fields = if is_question { Vec::new() } else { form.map(FormField::all).unwrap_or_default() };
         let mut choices = Vec::new();
-        let mut add = |key: char, words: &str, choice: Choice| choices.push((key, words.to_owned(), choice));
+        let mut add =
+            |key: char, words: &str, choice: PromptChoice| choices.push((key, words.to_owned(), choice));
         let entry = if is_question {
             let options = input.get("options").as_list().unwrap_or_default();
             for (number, option) in options.iter().filter_map(Value::as_str).take(9).enumerate() {
                 let key = char::from_digit(u32::try_from(number + 1).unwrap_or(9), 10).unwrap_or('9');
-                add(key, option, Choice::Option(option.to_owned()));
+                add(key, option, PromptChoice::Option(option.to_owned()));
             }
-            Entry::Answer
+            PromptInput::Answer
         } else if !fields.is_empty() {
-            Entry::Field(0)
+            PromptInput::Field(0)
         } else {
-            add('y', if is_permission { "allow once" } else { "yes" }, Choice::Allow);
+            add('y', if is_permission { "allow once" } else { "yes" }, PromptChoice::Allow);
             let always: Vec<&str> =
                 input.get("always").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
             if !always.is_empty() {
-                add('a', &format!("always allow {}", always.join(", ")), Choice::Always);
+                add('a', &format!("always allow {}", always.join(", ")), PromptChoice::Always);
             }
             if !is_permission {
-                add('c', "yes, with a comment", Choice::ApproveWithComment);
+                add('c', "yes, with a comment", PromptChoice::ApproveWithComment);
             }
-            add('n', if is_permission { "deny" } else { "no" }, Choice::Deny);
+            add('n', if is_permission { "deny" } else { "no" }, PromptChoice::Deny);
             add(
                 'r',
                 if is_permission { "deny with a reason" } else { "no, with a reason" },
-                Choice::DenyWithReason,
+                PromptChoice::DenyWithReason,
             );
-            Entry::None
+            PromptInput::None
         };
         let (selected, shown) = (None, None);
-        Prompt { ask: ask.clone(), choices, selected, entry, fields, filled: JsonMap::new(), shown }
+        RequestPrompt { ask: ask.clone(), choices, selected, entry, fields, filled: JsonMap::new(), shown }
     }
 
     /// Notes that the person can see it.
@@ -135,12 +136,12 @@ impl Prompt {
     pub(crate) fn is_engaged(&self) -> bool {
         self.selected.is_some()
             || !self.filled.is_empty()
-            || matches!(self.entry, Entry::Reason | Entry::Comment)
+            || matches!(self.entry, PromptInput::Reason | PromptInput::Comment)
     }
 
     /// Returns true if the text of the input line belongs to the answer.
     pub(crate) fn takes_text(&self) -> bool {
-        self.selected.is_some() || self.entry != Entry::None
+        self.selected.is_some() || self.entry != PromptInput::None
     }
 
     /// Returns true if the text is the key of a choice.
@@ -155,7 +156,7 @@ impl Prompt {
         self.has_choices() && !self.choices.is_empty()
     }
 
-    pub(crate) fn is(&self, ask: &Ask) -> bool {
+    pub(crate) fn is(&self, ask: &PendingAsk) -> bool {
         (&*self.ask.instance, &*self.ask.invoke, self.ask.since_ms)
             == (&*ask.instance, &*ask.invoke, ask.since_ms)
     }
@@ -163,123 +164,128 @@ impl Prompt {
     /// Returns the label of the input line, if typed text answers the request.
     pub(crate) fn label(&self) -> Option<String> {
         match &self.entry {
-            Entry::None => None,
-            Entry::Reason => Some("reason".to_owned()),
-            Entry::Comment => Some("comment".to_owned()),
-            Entry::Answer => Some("answer".to_owned()),
-            Entry::Field(place) => self.fields.get(*place).map(|field| field.title.clone()),
+            PromptInput::None => None,
+            PromptInput::Reason => Some("reason".to_owned()),
+            PromptInput::Comment => Some("comment".to_owned()),
+            PromptInput::Answer => Some("answer".to_owned()),
+            PromptInput::Field(place) => self.fields.get(*place).map(|field| field.title.clone()),
         }
     }
 
-    pub(crate) fn press(&mut self, key: &Key, editor: &mut Editor) -> Pressed {
+    pub(crate) fn press(&mut self, key: &TerminalKey, editor: &mut Editor) -> KeyResult {
         match key {
-            Key::Escape if self.selected.take().is_some() => {
+            TerminalKey::Escape if self.selected.take().is_some() => {
                 editor.clear();
-                Pressed::Handled
+                KeyResult::Handled
             }
-            Key::Escape if matches!(self.entry, Entry::Reason | Entry::Comment) => {
-                self.entry = Entry::None;
+            TerminalKey::Escape if matches!(self.entry, PromptInput::Reason | PromptInput::Comment) => {
+                self.entry = PromptInput::None;
                 editor.clear();
-                Pressed::Handled
+                KeyResult::Handled
             }
-            Key::Escape if matches!(self.entry, Entry::Field(_) | Entry::Answer) => {
-                self.entry = Entry::Reason;
+            TerminalKey::Escape if matches!(self.entry, PromptInput::Field(_) | PromptInput::Answer) => {
+                self.entry = PromptInput::Reason;
                 editor.clear();
-                Pressed::Handled
+                KeyResult::Handled
             }
-            Key::Enter if let Some(place) = self.selected.take() => {
+            TerminalKey::Enter if let Some(place) = self.selected.take() => {
                 editor.clear();
                 match self.choices.get(place).cloned() {
                     Some((_, _, choice)) => self.choose(choice),
-                    None => Pressed::Ignored,
+                    None => KeyResult::Ignored,
                 }
             }
-            Key::Enter
-                if self.entry != Entry::None && !(self.entry == Entry::Answer && editor.is_empty()) =>
+            TerminalKey::Enter
+                if self.entry != PromptInput::None
+                    && !(self.entry == PromptInput::Answer && editor.is_empty()) =>
             {
                 self.enter(editor)
             }
-            Key::Up | Key::Down if self.has_list() && (editor.is_empty() || self.selected.is_some()) => {
+            TerminalKey::Up | TerminalKey::Down
+                if self.has_list() && (editor.is_empty() || self.selected.is_some()) =>
+            {
                 editor.clear();
-                let (count, is_up) = (self.choices.len(), *key == Key::Up);
+                let (count, is_up) = (self.choices.len(), *key == TerminalKey::Up);
                 self.selected = Some(match self.selected {
                     Some(place) => (place + if is_up { count - 1 } else { 1 }) % count,
                     None if is_up => count - 1,
                     None => 0,
                 });
-                Pressed::Handled
+                KeyResult::Handled
             }
-            Key::Char(letter) if editor.is_empty() && self.has_choices() => {
+            TerminalKey::Char(letter) if editor.is_empty() && self.has_choices() => {
                 // The letter is shown in the input line: with another one behind it, it is text.
                 self.selected = self.choices.iter().position(|(key, ..)| key == letter);
-                Pressed::Ignored
+                KeyResult::Ignored
             }
             _ => {
                 self.selected = None;
-                Pressed::Ignored
+                KeyResult::Ignored
             }
         }
     }
 
     /// Returns true if a key can select one of the choices.
     fn has_choices(&self) -> bool {
-        matches!(self.entry, Entry::None | Entry::Answer)
+        matches!(self.entry, PromptInput::None | PromptInput::Answer)
     }
 
-    fn choose(&mut self, choice: Choice) -> Pressed {
+    fn choose(&mut self, choice: PromptChoice) -> KeyResult {
         let reply = match choice {
-            Choice::Allow => Reply { approved: true, ..Reply::default() },
-            Choice::Always => Reply { approved: true, always: true, ..Reply::default() },
-            Choice::Deny => Reply::default(),
-            Choice::Option(text) => answered(&text),
-            Choice::DenyWithReason => {
-                self.entry = Entry::Reason;
-                return Pressed::Handled;
+            PromptChoice::Allow => PromptReply { approved: true, ..PromptReply::default() },
+            PromptChoice::Always => PromptReply { approved: true, always: true, ..PromptReply::default() },
+            PromptChoice::Deny => PromptReply::default(),
+            PromptChoice::Option(text) => answered(&text),
+            PromptChoice::DenyWithReason => {
+                self.entry = PromptInput::Reason;
+                return KeyResult::Handled;
             }
-            Choice::ApproveWithComment => {
-                self.entry = Entry::Comment;
-                return Pressed::Handled;
+            PromptChoice::ApproveWithComment => {
+                self.entry = PromptInput::Comment;
+                return KeyResult::Handled;
             }
         };
-        Pressed::Answer(reply)
+        KeyResult::Answer(reply)
     }
 
     /// Takes the input line.
-    fn enter(&mut self, editor: &mut Editor) -> Pressed {
+    fn enter(&mut self, editor: &mut Editor) -> KeyResult {
         let text = editor.take();
         let comment = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         match self.entry.clone() {
-            Entry::None => Pressed::Ignored,
-            Entry::Reason => Pressed::Answer(Reply { comment, ..Reply::default() }),
-            Entry::Comment => Pressed::Answer(Reply { approved: true, comment, ..Reply::default() }),
-            Entry::Answer => Pressed::Answer(answered(text.trim())),
-            Entry::Field(place) => {
-                let Some(field) = self.fields.get(place) else { return Pressed::Ignored };
+            PromptInput::None => KeyResult::Ignored,
+            PromptInput::Reason => KeyResult::Answer(PromptReply { comment, ..PromptReply::default() }),
+            PromptInput::Comment => {
+                KeyResult::Answer(PromptReply { approved: true, comment, ..PromptReply::default() })
+            }
+            PromptInput::Answer => KeyResult::Answer(answered(text.trim())),
+            PromptInput::Field(place) => {
+                let Some(field) = self.fields.get(place) else { return KeyResult::Ignored };
                 match field.read(&text) {
-                    Err(problem) => return Pressed::Problem(problem),
+                    Err(problem) => return KeyResult::Problem(problem),
                     Ok(Some(value)) => drop(self.filled.insert(field.name.clone(), value)),
                     Ok(None) => {}
                 }
                 if place + 1 < self.fields.len() {
-                    self.entry = Entry::Field(place + 1);
-                    return Pressed::Handled;
+                    self.entry = PromptInput::Field(place + 1);
+                    return KeyResult::Handled;
                 }
                 let data = Value::from_json(Json::Object(std::mem::take(&mut self.filled)));
-                Pressed::Answer(Reply { approved: true, data, ..Reply::default() })
+                KeyResult::Answer(PromptReply { approved: true, data, ..PromptReply::default() })
             }
         }
     }
 }
 
 /// Returns the title of a request.
-pub(crate) fn title_of(ask: &Ask) -> String {
+pub(crate) fn title_of(ask: &PendingAsk) -> String {
     let title = ask.input.get("title").as_str().map(str::trim).filter(|text| !text.is_empty());
     title.unwrap_or(&ask.invoke).to_owned()
 }
 
-fn answered(text: &str) -> Reply {
+fn answered(text: &str) -> PromptReply {
     let data = Value::map([("answer", Value::str(text))]);
-    Reply { approved: true, data, ..Reply::default() }
+    PromptReply { approved: true, data, ..PromptReply::default() }
 }
 
 #[cfg(test)]
@@ -288,21 +294,27 @@ mod tests {
 
     use super::*;
 
-    fn prompt(input: Json) -> Prompt {
+    fn prompt(input: Json) -> RequestPrompt {
         let (instance, invoke) = ("t".into(), "person".to_owned());
-        Prompt::of(&Ask { instance, invoke, input: Value::from_json(input), since_ms: 0, expires_ms: None })
+        RequestPrompt::of(&PendingAsk {
+            instance,
+            invoke,
+            input: Value::from_json(input),
+            since_ms: 0,
+            expires_ms: None,
+        })
     }
 
     /// Types a line and presses Enter, as the session does.
-    fn entered(prompt: &mut Prompt, text: &str) -> Pressed {
+    fn entered(prompt: &mut RequestPrompt, text: &str) -> KeyResult {
         let mut editor = Editor::default();
-        for key in text.chars().map(Key::Char) {
+        for key in text.chars().map(TerminalKey::Char) {
             match prompt.press(&key, &mut editor) {
-                Pressed::Ignored => drop(editor.press(&key)),
+                KeyResult::Ignored => drop(editor.press(&key)),
                 other => return other,
             }
         }
-        prompt.press(&Key::Enter, &mut editor)
+        prompt.press(&TerminalKey::Enter, &mut editor)
     }
 
     #[test]
@@ -310,31 +322,31 @@ mod tests {
         let form = json!({"required": ["street"], "properties": {"street": {"type": "string"}, "zip": {"type": "integer"}}});
         let mut prompt = prompt(json!({"title": "Where to?", "form": form}));
         assert_eq!(prompt.label().as_deref(), Some("street"));
-        assert_eq!(entered(&mut prompt, ""), Pressed::Problem("street is required".to_owned()));
-        assert_eq!(entered(&mut prompt, "Main Road 1"), Pressed::Handled);
-        assert_eq!(entered(&mut prompt, "x"), Pressed::Problem("zip is not a whole number".to_owned()));
+        assert_eq!(entered(&mut prompt, ""), KeyResult::Problem("street is required".to_owned()));
+        assert_eq!(entered(&mut prompt, "Main Road 1"), KeyResult::Handled);
+        assert_eq!(entered(&mut prompt, "x"), KeyResult::Problem("zip is not a whole number".to_owned()));
         let data = Value::from_json(json!({"street": "Main Road 1", "zip": 70173}));
-        let reply = Reply { approved: true, data, ..Reply::default() };
-        assert_eq!(entered(&mut prompt, "70173"), Pressed::Answer(reply));
+        let reply = PromptReply { approved: true, data, ..PromptReply::default() };
+        assert_eq!(entered(&mut prompt, "70173"), KeyResult::Answer(reply));
     }
 
     #[test]
     fn an_approval_is_given_or_denied_with_words() {
         let ask = json!({"title": "Pay 250?"});
-        let yes = Reply { approved: true, ..Reply::default() };
-        assert_eq!(entered(&mut prompt(ask.clone()), "y"), Pressed::Answer(yes.clone()));
-        assert_eq!(entered(&mut prompt(ask.clone()), ""), Pressed::Ignored, "Enter alone answers nothing");
-        assert_eq!(entered(&mut prompt(ask.clone()), "n"), Pressed::Answer(Reply::default()));
+        let yes = PromptReply { approved: true, ..PromptReply::default() };
+        assert_eq!(entered(&mut prompt(ask.clone()), "y"), KeyResult::Answer(yes.clone()));
+        assert_eq!(entered(&mut prompt(ask.clone()), ""), KeyResult::Ignored, "Enter alone answers nothing");
+        assert_eq!(entered(&mut prompt(ask.clone()), "n"), KeyResult::Answer(PromptReply::default()));
         let mut commented = prompt(ask.clone());
-        assert_eq!(entered(&mut commented, "c"), Pressed::Handled);
+        assert_eq!(entered(&mut commented, "c"), KeyResult::Handled);
         let comment = Some("fine".to_owned());
-        assert_eq!(entered(&mut commented, "fine"), Pressed::Answer(Reply { comment, ..yes }));
+        assert_eq!(entered(&mut commented, "fine"), KeyResult::Answer(PromptReply { comment, ..yes }));
         let mut denied = prompt(ask);
-        assert_eq!(entered(&mut denied, "r"), Pressed::Handled);
+        assert_eq!(entered(&mut denied, "r"), KeyResult::Handled);
         let comment = Some("too expensive".to_owned());
         assert_eq!(
             entered(&mut denied, "too expensive"),
-            Pressed::Answer(Reply { comment, ..Reply::default() })
+            KeyResult::Answer(PromptReply { comment, ..PromptReply::default() })
         );
     }
 
@@ -344,33 +356,39 @@ mod tests {
             prompt(json!({"title": "Run `x`", "tool": "Bash", "rule": "r", "always": ["Bash(x)"]}));
         assert_eq!(prompt.label(), None);
         for text in ["wait", "also the tests", "no", "yes", "r u there", "yy"] {
-            assert_eq!(entered(&mut prompt, text), Pressed::Ignored, "{text}");
+            assert_eq!(entered(&mut prompt, text), KeyResult::Ignored, "{text}");
             assert!(!prompt.takes_text() && !prompt.is_engaged(), "{text}");
         }
     }
 
     #[test]
     fn a_key_that_is_taken_back_selects_nothing() {
-        let again = [Key::Backspace, Key::Ctrl('u'), Key::Escape, Key::Paste("es".to_owned()), Key::Left];
+        let again = [
+            TerminalKey::Backspace,
+            TerminalKey::Ctrl('u'),
+            TerminalKey::Escape,
+            TerminalKey::Paste("es".to_owned()),
+            TerminalKey::Left,
+        ];
         for key in again {
             let (mut prompt, mut editor) = (prompt(json!({"title": "Pay 250?"})), Editor::default());
-            for key in [&Key::Char('y'), &key] {
-                if prompt.press(key, &mut editor) == Pressed::Ignored {
+            for key in [&TerminalKey::Char('y'), &key] {
+                if prompt.press(key, &mut editor) == KeyResult::Ignored {
                     editor.press(key);
                 }
             }
-            assert_eq!(prompt.press(&Key::Enter, &mut editor), Pressed::Ignored, "{key:?}");
+            assert_eq!(prompt.press(&TerminalKey::Enter, &mut editor), KeyResult::Ignored, "{key:?}");
         }
     }
 
     #[test]
     fn arrows_select_and_enter_confirms() {
         let (mut prompt, mut editor) = (prompt(json!({"title": "Pay 250?"})), Editor::default());
-        for key in [Key::Up, Key::Up, Key::Down, Key::Down] {
-            assert_eq!(prompt.press(&key, &mut editor), Pressed::Handled);
+        for key in [TerminalKey::Up, TerminalKey::Up, TerminalKey::Down, TerminalKey::Down] {
+            assert_eq!(prompt.press(&key, &mut editor), KeyResult::Handled);
         }
-        let yes = Reply { approved: true, ..Reply::default() };
-        assert_eq!(prompt.press(&Key::Enter, &mut editor), Pressed::Answer(yes));
+        let yes = PromptReply { approved: true, ..PromptReply::default() };
+        assert_eq!(prompt.press(&TerminalKey::Enter, &mut editor), KeyResult::Answer(yes));
     }
 
     #[test]
@@ -391,8 +409,8 @@ mod tests {
     #[test]
     fn the_number_of_an_option_is_also_the_beginning_of_a_text() {
         let ask = json!({"title": "How many?", "kind": "question", "options": ["one", "two"]});
-        assert_eq!(entered(&mut prompt(ask.clone()), "2"), Pressed::Answer(answered("two")));
-        assert_eq!(entered(&mut prompt(ask.clone()), "25"), Pressed::Answer(answered("25")));
-        assert_eq!(entered(&mut prompt(ask), ""), Pressed::Ignored);
+        assert_eq!(entered(&mut prompt(ask.clone()), "2"), KeyResult::Answer(answered("two")));
+        assert_eq!(entered(&mut prompt(ask.clone()), "25"), KeyResult::Answer(answered("25")));
+        assert_eq!(entered(&mut prompt(ask), ""), KeyResult::Ignored);
     }
 }

@@ -10,15 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 
 use self::folds::Folds;
 use super::markdown::{Markdown, RenderedLine};
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::following::is_own;
-use crate::journal::text::{self, Detail};
-use crate::journal::{Entry, What, agent, task};
+use crate::journal::text::{self, TextDetail};
+use crate::journal::{EntryBody, JournalEntry, agent, task};
 use crate::live_area::{width, wrapped};
 
 /// Output is wrapped at most this wide, so that text stays readable.
@@ -32,7 +32,7 @@ pub(crate) struct Scroll {
     /// A chart other than rawko's own, whose states are printed too.
     is_foreign: bool,
     plan: Value,
-    heard: HashMap<Arc<str>, Heard>,
+    heard: HashMap<Arc<str>, ReceivedText>,
     /// The agent whose words were printed last.
     speaker: Option<Arc<str>>,
     markdown: Markdown,
@@ -53,7 +53,7 @@ pub(crate) struct Scroll {
 
 /// The received part of a response. The journal may contain the whole response before its last piece arrives.
 #[derive(Default)]
-struct Heard {
+struct ReceivedText {
     text: String,
     is_ended: bool,
     is_data: bool,
@@ -87,16 +87,16 @@ impl Scroll {
     }
 
     /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
-    pub(crate) fn learn(&mut self, entry: &Entry) {
+    pub(crate) fn learn(&mut self, entry: &JournalEntry) {
         match &entry.what {
-            What::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
+            EntryBody::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
                 self.take_calls(entry, data);
             }
             _ => drop(self.result_of(entry)),
         }
     }
 
-    fn take_calls(&mut self, entry: &Entry, data: &Value) {
+    fn take_calls(&mut self, entry: &JournalEntry, data: &Value) {
         for call in data.get("tool_calls").as_list().unwrap_or_default() {
             let id = call.get("id").as_str().unwrap_or_default().to_owned();
             self.calls.insert(id, (call.clone(), self.diff_of(call, entry.seq)));
@@ -135,7 +135,11 @@ impl Scroll {
     }
 
     /// Takes live output of a call.
-    pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn hear(
+        &mut self,
+        progress: &CallProgress,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         match ServiceName::of(&progress.name).class {
             ServiceClass::Model => {}
             ServiceClass::Tool => {
@@ -152,7 +156,7 @@ impl Scroll {
             (Some("reasoning_delta"), Some(text)) => self.thought.push_str(text),
             (Some("text_delta"), Some(text)) if !text.is_empty() => {
                 if heard.is_ended {
-                    *heard = Heard { told_through: heard.told_through, ..Heard::default() };
+                    *heard = ReceivedText { told_through: heard.told_through, ..ReceivedText::default() };
                 }
                 heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
                 heard.text.push_str(text);
@@ -172,7 +176,12 @@ impl Scroll {
     }
 
     /// Adds words of an agent and prints the lines that are complete.
-    fn speak(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
+    fn speak(
+        &mut self,
+        instance: &Arc<str>,
+        text: &str,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         self.print_speaker(instance, console)?;
         self.pending.push_str(text);
         while let Some(end) = self.pending.find('\n') {
@@ -183,18 +192,18 @@ impl Scroll {
     }
 
     /// Prints the name of the agent, unless its output was the last.
-    fn print_speaker(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), Failure> {
+    fn print_speaker(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), CommandFailure> {
         if self.speaker.as_ref() == Some(instance) {
             return Ok(());
         }
         self.end_line(console)?;
-        let name = console.paint(Style::Bold, agent_in(instance));
+        let name = console.paint(TextStyle::Bold, agent_in(instance));
         console.line(&format!("● {name}"))?;
         self.speaker = Some(Arc::clone(instance));
         Ok(())
     }
 
-    fn end_line(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn end_line(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -202,12 +211,16 @@ impl Scroll {
         self.print_line(line.trim_end(), console)
     }
 
-    fn print_line(&mut self, line: &str, console: &mut Console) -> Result<(), Failure> {
+    fn print_line(&mut self, line: &str, console: &mut Console) -> Result<(), CommandFailure> {
         let rendered = self.markdown.line(line, console);
         self.print_rendered(&rendered, console)
     }
 
-    fn print_rendered(&mut self, lines: &[RenderedLine], console: &mut Console) -> Result<(), Failure> {
+    fn print_rendered(
+        &mut self,
+        lines: &[RenderedLine],
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         for rendered in lines {
             let columns = self.columns.saturating_sub(2 + rendered.indent).max(10);
             for (number, part) in wrapped(&rendered.text, columns).iter().enumerate() {
@@ -221,16 +234,16 @@ impl Scroll {
     /// Prints an entry of the journal.
     pub(crate) fn tell(
         &mut self,
-        entry: &Entry,
+        entry: &JournalEntry,
         name: &Arc<str>,
         console: &mut Console,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         match &entry.agent {
             Some(_) => self.tell_agent(entry, console)?,
             None if self.is_foreign => {
                 self.end_line(console)?;
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-                text::print(entry, &lead, &lead, Detail { whole: false, warned: true }, console)?;
+                text::print(entry, &lead, &lead, TextDetail { whole: false, warned: true }, console)?;
             }
             None => self.tell_root(entry, console)?,
         }
@@ -240,36 +253,40 @@ impl Scroll {
         }
     }
 
-    fn tell_agent(&mut self, entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+    fn tell_agent(&mut self, entry: &JournalEntry, console: &mut Console) -> Result<(), CommandFailure> {
         match &entry.what {
-            What::Answered { invoke, data } if invoke == "complete" => {
+            EntryBody::Answered { invoke, data } if invoke == "complete" => {
                 self.finish(entry, data, console)?;
                 self.take_calls(entry, data);
                 if let Some(verdict) = data.get("data").get("verdict").as_str() {
-                    self.say("verdict", verdict, Style::Accent, console)?;
+                    self.say("verdict", verdict, TextStyle::Accent, console)?;
                 }
                 return Ok(());
             }
-            What::Answered { invoke, data } if invoke == "collect" => {
+            EntryBody::Answered { invoke, data } if invoke == "collect" => {
                 return self.tell_group(entry, data, console);
             }
-            What::Answered { invoke, data } if ["permission", "connection"].contains(&invoke.as_str()) => {
+            EntryBody::Answered { invoke, data }
+                if ["permission", "connection"].contains(&invoke.as_str()) =>
+            {
                 return self.tell_answer(data, console);
             }
             // Forwarded by the task, which has printed it.
-            What::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => return Ok(()),
-            What::Event { name, data, .. } if &**name == "MESSAGE" => {
+            EntryBody::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => {
+                return Ok(());
+            }
+            EntryBody::Event { name, data, .. } if &**name == "MESSAGE" => {
                 return self.tell_message(data, console);
             }
-            What::Started { .. } | What::Paused { .. } | What::Resumed { .. } => return Ok(()),
+            EntryBody::Started { .. } | EntryBody::Paused { .. } | EntryBody::Resumed { .. } => return Ok(()),
             _ => {}
         }
         if let Some((call, diff, result)) = self.result_of(entry) {
             self.output.clear();
             self.tell_call(&entry.instance, (&call, &diff), &result, console)?;
-            let What::Answered { data, .. } = &entry.what else { return Ok(()) };
+            let EntryBody::Answered { data, .. } = &entry.what else { return Ok(()) };
             let mut warnings = agent::warnings(data).into_iter();
-            return warnings.try_for_each(|(title, text)| self.say(title, &text, Style::Notice, console));
+            return warnings.try_for_each(|(title, text)| self.say(title, &text, TextStyle::Notice, console));
         }
         for (title, text) in agent::told(entry) {
             let is_known =
@@ -282,9 +299,15 @@ impl Scroll {
     }
 
     /// Prints the part of a response that was not received live.
-    fn finish(&mut self, entry: &Entry, data: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn finish(
+        &mut self,
+        entry: &JournalEntry,
+        data: &Value,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
-        let before = std::mem::replace(heard, Heard { told_through: entry.step, ..Heard::default() });
+        let before =
+            std::mem::replace(heard, ReceivedText { told_through: entry.step, ..ReceivedText::default() });
         self.thought.clear();
         let report = data.get("data").get("report").as_str();
         let text = data.get("text").as_str().unwrap_or_default();
@@ -303,29 +326,33 @@ impl Scroll {
     }
 
     /// Prints how a person answered a request.
-    fn tell_answer(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn tell_answer(&mut self, data: &Value, console: &mut Console) -> Result<(), CommandFailure> {
         let (title, text) = agent::person_line(data);
         self.say(title, &text, text::agent_style(title), console)
     }
 
-    fn tell_message(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn tell_message(&mut self, data: &Value, console: &mut Console) -> Result<(), CommandFailure> {
         let text = data.get("text").as_str().map_or_else(|| data.to_string(), str::to_owned);
         self.speaker = None;
         self.end_line(console)?;
         let lines = wrapped(&text, self.columns.saturating_sub(2).max(10));
         for (number, line) in lines.iter().take(MESSAGE_LINES_MAX).enumerate() {
             let mark = if number == 0 { "›" } else { " " };
-            console.line(&format!("{mark} {}", console.paint(Style::Bold, line)))?;
+            console.line(&format!("{mark} {}", console.paint(TextStyle::Bold, line)))?;
         }
         if lines.len() > MESSAGE_LINES_MAX {
             let more = format!("  … {} more lines", lines.len() - MESSAGE_LINES_MAX);
-            console.line(&console.paint(Style::Dim, &more))?;
+            console.line(&console.paint(TextStyle::Dim, &more))?;
         }
         Ok(())
     }
 
     /// Prints a request in full.
-    pub(crate) fn print_request(&mut self, lines: &[String], console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn print_request(
+        &mut self,
+        lines: &[String],
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         self.end_line(console)?;
         lines.iter().try_for_each(|line| console.line(line))
     }
@@ -334,9 +361,9 @@ impl Scroll {
         &mut self,
         title: &str,
         text: &str,
-        style: Style,
+        style: TextStyle,
         console: &mut Console,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         self.end_line(console)?;
         for (number, line) in text.lines().enumerate() {
             let lead = if number == 0 { console.paint(style, title) } else { " ".repeat(width(title)) };
@@ -347,7 +374,7 @@ impl Scroll {
     }
 
     /// Prints an entry with its following lines indented.
-    fn print_entry(&mut self, line: &str, console: &mut Console) -> Result<(), Failure> {
+    fn print_entry(&mut self, line: &str, console: &mut Console) -> Result<(), CommandFailure> {
         self.end_line(console)?;
         for (number, part) in wrapped(line, self.columns.saturating_sub(4).max(10)).iter().enumerate() {
             let lead = if number == 0 { "  " } else { "    " };

@@ -1,27 +1,27 @@
-//! `View`: what a session shows of its task: the agent at work, its model and activity, tokens and cost, and the
+//! `TaskView`: what a session shows of its task: the agent at work, its model and activity, tokens and cost, and the
 //! requests that wait for the person. Read from the store, so that every terminal shows the same.
 
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value, World};
-use rawko_host::{Reader, Spent};
-use rawko_store::{InstanceRow, Wait};
+use rawko_host::{SnapshotReader, Spent};
+use rawko_store::{InstanceRow, WaitReason};
 
 use crate::costs::spent_until_now;
-use crate::failure::Failure;
-use crate::standing::{Ask, Standing};
+use crate::failure::CommandFailure;
+use crate::standing::{InstanceStanding, PendingAsk};
 use crate::times;
 
 /// The state of a task at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct View {
+pub(crate) struct TaskView {
     pub(crate) created_ms: i64,
     pub(crate) spent: Spent,
     pub(crate) is_paused: bool,
-    pub(crate) asks: Vec<Ask>,
+    pub(crate) asks: Vec<PendingAsk>,
     /// The innermost agent at work.
     pub(crate) agent: Option<AgentView>,
-    pub(crate) activity: Activity,
+    pub(crate) activity: CurrentActivity,
     /// Messages of the person that no agent has read yet.
     pub(crate) queued: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct AgentView {
 
 /// The current activity, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Activity {
+pub(crate) struct CurrentActivity {
     pub(crate) words: String,
     pub(crate) since_ms: i64,
     /// The end of a wait.
@@ -60,21 +60,21 @@ pub(crate) enum ActivityKind {
     Held,
 }
 
-impl View {
-    pub(crate) fn read(reader: &Reader, id: &str, world: &World) -> Result<View, Failure> {
-        let standing = Standing::of(reader, id, world, times::now_ms())?;
+impl TaskView {
+    pub(crate) fn read(reader: &SnapshotReader, id: &str, world: &World) -> Result<TaskView, CommandFailure> {
+        let standing = InstanceStanding::of(reader, id, world, times::now_ms())?;
         let context = standing.snapshot.context_map(&standing.chart);
-        let mut view = View {
+        let mut view = TaskView {
             created_ms: standing.row.new.created_ms,
             spent: spent_until_now(reader, &standing.row)?,
-            is_paused: standing.row.head.wait == Wait::Paused,
+            is_paused: standing.row.head.wait == WaitReason::Paused,
             activity: activity_of(&standing),
             queued: texts(context.get("said")),
-            ..View::default()
+            ..TaskView::default()
         };
         let mut children = standing.children.clone();
         while let Some(child) = children.iter().rev().find(|row| !row.head.status.is_over()) {
-            let below = Standing::of(reader, &child.new.id, world, times::now_ms())?;
+            let below = InstanceStanding::of(reader, &child.new.id, world, times::now_ms())?;
             view.take_agent(child, &below);
             children = below.children;
         }
@@ -83,7 +83,7 @@ impl View {
         Ok(view)
     }
 
-    fn take_agent(&mut self, row: &InstanceRow, standing: &Standing) {
+    fn take_agent(&mut self, row: &InstanceRow, standing: &InstanceStanding) {
         let Some(name) = row.new.agent() else { return };
         let context = standing.snapshot.context_map(&standing.chart);
         let session = context.get("session");
@@ -110,7 +110,7 @@ fn texts(messages: &Value) -> Vec<String> {
 }
 
 /// Describes what an instance does now.
-fn activity_of(standing: &Standing) -> Activity {
+fn activity_of(standing: &InstanceStanding) -> CurrentActivity {
     let states = standing.configuration();
     let state = states.first().copied().unwrap_or_default();
     let last = state.rsplit('.').next().unwrap_or_default();
@@ -140,7 +140,7 @@ fn activity_of(standing: &Standing) -> Activity {
             None => (last.replace('_', " "), ActivityKind::Other),
         },
     };
-    Activity { words, since_ms, due_ms: due_ms.filter(|_| kind == ActivityKind::BackOff), kind }
+    CurrentActivity { words, since_ms, due_ms: due_ms.filter(|_| kind == ActivityKind::BackOff), kind }
 }
 
 /// Formats a running call: `Bash cargo test`.

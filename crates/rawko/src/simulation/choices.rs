@@ -1,7 +1,7 @@
 //! The events that the chart accepts now, as the prompt lists them.
 
 use rawko_core::Chart;
-use rawko_sim::{Choice, Simulation};
+use rawko_sim::{EventChoice, Simulation};
 pub(crate) use rawko_view::offers::Offer;
 use rawko_view::offers::{is_for_people, outcomes};
 
@@ -15,6 +15,6 @@ pub(crate) fn of(simulation: &Simulation) -> Vec<Offer> {
         .collect()
 }
 
-fn offer(chart: &Chart, choice: &Choice) -> Offer {
+fn offer(chart: &Chart, choice: &EventChoice) -> Offer {
     Offer { event: choice.event.to_string(), transitions: outcomes(chart, &choice.trace, &choice.event) }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 /// One line at the prompt.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Command {
+pub(crate) enum SimulationCommand {
     Nothing,
     /// A stimulus in the form of the stimuli file.
     Stimulus(Json),
@@ -39,44 +39,44 @@ pub(crate) const HELP: &str = "\
   :quit               leave (also Ctrl-D)";
 
 /// Commands after a colon, which may be abbreviated.
-const NAMED: [(&str, Command); 6] = [
-    ("events", Command::Events),
-    ("context", Command::Context),
-    ("states", Command::States),
-    ("why", Command::Why),
-    ("help", Command::Help),
-    ("quit", Command::Quit),
+const NAMED: [(&str, SimulationCommand); 6] = [
+    ("events", SimulationCommand::Events),
+    ("context", SimulationCommand::Context),
+    ("states", SimulationCommand::States),
+    ("why", SimulationCommand::Why),
+    ("help", SimulationCommand::Help),
+    ("quit", SimulationCommand::Quit),
 ];
 
 /// Parses a line, or returns the reason that it is invalid.
-pub(crate) fn parse(line: &str) -> Result<Command, String> {
+pub(crate) fn parse(line: &str) -> Result<SimulationCommand, String> {
     let line = line.trim();
     match line.chars().next() {
-        None => Ok(Command::Nothing),
+        None => Ok(SimulationCommand::Nothing),
         Some(':') => named(line[1..].trim()),
-        Some('?') => Ok(Command::Help),
+        Some('?') => Ok(SimulationCommand::Help),
         Some('+') => Ok(wait(line[1..].trim())),
-        Some('{') => {
-            serde_json::from_str(line).map(Command::Stimulus).map_err(|error| format!("not JSON: {error}"))
-        }
+        Some('{') => serde_json::from_str(line)
+            .map(SimulationCommand::Stimulus)
+            .map_err(|error| format!("not JSON: {error}")),
         Some(_) => event(line),
     }
 }
 
-fn named(word: &str) -> Result<Command, String> {
+fn named(word: &str) -> Result<SimulationCommand, String> {
     let found = NAMED.iter().find(|(name, _)| !word.is_empty() && name.starts_with(word));
     found.map(|(_, command)| command.clone()).ok_or_else(|| format!("unknown command `:{word}`; see `:help`"))
 }
 
-fn wait(duration: &str) -> Command {
+fn wait(duration: &str) -> SimulationCommand {
     if duration.is_empty() {
-        return Command::Wait;
+        return SimulationCommand::Wait;
     }
     let ms = duration.parse::<u64>().map(Json::from);
-    Command::Stimulus(json!({ "advance": ms.unwrap_or_else(|_| duration.into()) }))
+    SimulationCommand::Stimulus(json!({ "advance": ms.unwrap_or_else(|_| duration.into()) }))
 }
 
-fn event(line: &str) -> Result<Command, String> {
+fn event(line: &str) -> Result<SimulationCommand, String> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let data = match rest.trim() {
         "" => Json::Null,
@@ -84,8 +84,8 @@ fn event(line: &str) -> Result<Command, String> {
             .map_err(|error| format!("invalid data for `{name}`: not JSON: {error}"))?,
     };
     Ok(match name.parse() {
-        Ok(number) => Command::Choice { number, data },
-        Err(_) => Command::Stimulus(stimulus(name, data)),
+        Ok(number) => SimulationCommand::Choice { number, data },
+        Err(_) => SimulationCommand::Stimulus(stimulus(name, data)),
     })
 }
 
@@ -101,18 +101,18 @@ mod tests {
     #[test]
     fn lines_and_what_they_mean() {
         let table = [
-            ("", Ok(Command::Nothing)),
-            ("  GO ", Ok(Command::Stimulus(json!({"type": "GO"})))),
-            ("GO {\"a\": 1}", Ok(Command::Stimulus(json!({"type": "GO", "data": {"a": 1}})))),
-            ("2", Ok(Command::Choice { number: 2, data: Json::Null })),
-            ("2 [1]", Ok(Command::Choice { number: 2, data: json!([1]) })),
-            ("+15m", Ok(Command::Stimulus(json!({"advance": "15m"})))),
-            ("+ 1500", Ok(Command::Stimulus(json!({"advance": 1500})))),
-            ("+", Ok(Command::Wait)),
-            ("{\"advance\": 3}", Ok(Command::Stimulus(json!({"advance": 3})))),
-            (":q", Ok(Command::Quit)),
-            (":context", Ok(Command::Context)),
-            ("?", Ok(Command::Help)),
+            ("", Ok(SimulationCommand::Nothing)),
+            ("  GO ", Ok(SimulationCommand::Stimulus(json!({"type": "GO"})))),
+            ("GO {\"a\": 1}", Ok(SimulationCommand::Stimulus(json!({"type": "GO", "data": {"a": 1}})))),
+            ("2", Ok(SimulationCommand::Choice { number: 2, data: Json::Null })),
+            ("2 [1]", Ok(SimulationCommand::Choice { number: 2, data: json!([1]) })),
+            ("+15m", Ok(SimulationCommand::Stimulus(json!({"advance": "15m"})))),
+            ("+ 1500", Ok(SimulationCommand::Stimulus(json!({"advance": 1500})))),
+            ("+", Ok(SimulationCommand::Wait)),
+            ("{\"advance\": 3}", Ok(SimulationCommand::Stimulus(json!({"advance": 3})))),
+            (":q", Ok(SimulationCommand::Quit)),
+            (":context", Ok(SimulationCommand::Context)),
+            ("?", Ok(SimulationCommand::Help)),
             (":nope", Err("unknown command `:nope`; see `:help`".to_owned())),
             (":", Err("unknown command `:`; see `:help`".to_owned())),
             (

@@ -1,23 +1,23 @@
 //! Prints a report as JSON lines, or as a transcript with optional explanations.
 
-use rawko_sim::Line;
+use rawko_sim::ReportLine;
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 
-use super::transcript::Transcript;
+use super::transcript::SimulationTranscript;
 
 /// The output options.
 #[derive(Debug)]
 pub(crate) struct Show {
     json: bool,
     why: bool,
-    transcript: Transcript,
+    transcript: SimulationTranscript,
 }
 
 impl Show {
     pub(crate) fn new(json: bool, why: bool) -> Self {
-        Self { json, why, transcript: Transcript::default() }
+        Self { json, why, transcript: SimulationTranscript::default() }
     }
 
     /// Adapts the output to a prompt, where the input is on the screen already.
@@ -37,7 +37,7 @@ impl Show {
     }
 
     /// Prints one report and flushes it: the sender of the next stimulus may be waiting for it.
-    pub(crate) fn report(&mut self, line: &Line, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn report(&mut self, line: &ReportLine, console: &mut Console) -> Result<(), CommandFailure> {
         let json = line.to_json();
         if self.json {
             console.line(&json.to_string())?;
@@ -47,9 +47,9 @@ impl Show {
         } else {
             self.transcript.print(&json, console)?;
             if let Some(why) = &line.refused {
-                Transcript::print_refusal(why, console)?;
+                SimulationTranscript::print_refusal(why, console)?;
             }
-            Transcript::print_faults(&line.faults, console)?;
+            SimulationTranscript::print_faults(&line.faults, console)?;
         }
         if self.why {
             self.explain(line, console)?;
@@ -58,13 +58,13 @@ impl Show {
     }
 
     /// Explanations belong to a transcript, but must not come between JSON lines.
-    fn explain(&self, line: &Line, console: &mut Console) -> Result<(), Failure> {
+    fn explain(&self, line: &ReportLine, console: &mut Console) -> Result<(), CommandFailure> {
         for line in line.story() {
             let line = format!("        {line}");
             if self.json {
                 console.aside(&format!("{line}\n"));
             } else {
-                let line = console.paint(Style::Dim, &line);
+                let line = console.paint(TextStyle::Dim, &line);
                 console.line(&line)?;
             }
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rawko_sim::Stimulus;
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 
 /// Maximum length of a line; a stimulus is far smaller.
@@ -22,14 +22,16 @@ pub(crate) struct Stimuli {
 }
 
 impl Stimuli {
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, CommandFailure> {
         let name = files::shown(path);
         let reader: Box<dyn BufRead> = if files::is_stdin(path) {
             Box::new(BufReader::new(io::stdin()))
         } else {
             let file = File::open(path).map_err(|error| files::cannot_read(path, &error))?;
             if path.is_dir() {
-                return Err(Failure::Usage(format!("`{name}` is a directory; expected a file of stimuli")));
+                return Err(CommandFailure::Usage(format!(
+                    "`{name}` is a directory; expected a file of stimuli"
+                )));
             }
             Box::new(BufReader::new(file))
         };
@@ -37,7 +39,7 @@ impl Stimuli {
     }
 
     /// Returns the next stimulus, `None` at the end. Blank lines are skipped.
-    pub(crate) fn next(&mut self) -> Result<Option<Stimulus>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<Stimulus>, CommandFailure> {
         loop {
             let Some(text) = self.next_line()? else { return Ok(None) };
             if !text.trim().is_empty() {
@@ -51,7 +53,7 @@ impl Stimuli {
         std::iter::from_fn(|| self.next().ok().flatten()).collect()
     }
 
-    fn next_line(&mut self) -> Result<Option<String>, Failure> {
+    fn next_line(&mut self) -> Result<Option<String>, CommandFailure> {
         let mut bytes = Vec::new();
         let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
         let count =
@@ -64,14 +66,14 @@ impl Stimuli {
         Ok((count > 0).then_some(text))
     }
 
-    fn parse(&self, text: &str) -> Result<Stimulus, Failure> {
+    fn parse(&self, text: &str) -> Result<Stimulus, CommandFailure> {
         let json = serde_json::from_str(text.trim_start_matches('\u{feff}').trim())
             .map_err(|error| self.complaint(&format!("not JSON: {}", without_line(&error))))?;
         from_json(&json).map_err(|problem| self.complaint(&problem))
     }
 
-    fn complaint(&self, problem: &str) -> Failure {
-        Failure::Usage(format!("{}, line {}: {problem}", self.name, self.line))
+    fn complaint(&self, problem: &str) -> CommandFailure {
+        CommandFailure::Usage(format!("{}, line {}: {problem}", self.name, self.line))
     }
 }
 

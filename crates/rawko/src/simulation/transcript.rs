@@ -3,46 +3,46 @@
 use rawko_core::{Fault, duration};
 use serde_json::{Map, Value as Json};
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 
 /// Prints report lines, each compared with the one before it.
 #[derive(Debug, Default)]
-pub(crate) struct Transcript {
+pub(crate) struct SimulationTranscript {
     /// At a prompt, which marks typed input already, stimuli need no mark.
     pub(crate) at_prompt: bool,
     context: Map<String, Json>,
     status: String,
 }
 
-impl Transcript {
+impl SimulationTranscript {
     /// Prints one stimulus and its result. `line` is the report as `--json` prints it.
-    pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn print(&mut self, line: &Json, console: &mut Console) -> Result<(), CommandFailure> {
         let words = stimulus_words(&line["stimulus"]);
         let words = if self.at_prompt { words.trim_start_matches("> ") } else { &words };
-        let head = console.paint(Style::Bold, &format!("{words:<28}"));
+        let head = console.paint(TextStyle::Bold, &format!("{words:<28}"));
         let states =
-            console.paint(Style::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
+            console.paint(TextStyle::Accent, &format!("[{}]", strings(&line["configuration"]).join(", ")));
         console.line(&format!("{head} {states}"))?;
         for (title, text) in self.changes(line) {
-            let title = console.paint(Style::Dim, &format!("{title:<8}"));
+            let title = console.paint(TextStyle::Dim, &format!("{title:<8}"));
             console.line(&format!("    {title} {text}"))?;
         }
         Ok(())
     }
 
     /// Prints the faults of a line. They are not part of the JSON.
-    pub(crate) fn print_faults(faults: &[Fault], console: &mut Console) -> Result<(), Failure> {
+    pub(crate) fn print_faults(faults: &[Fault], console: &mut Console) -> Result<(), CommandFailure> {
         for fault in faults {
-            let title = console.paint(Style::Bad, &format!("{:<8}", "fault"));
+            let title = console.paint(TextStyle::Bad, &format!("{:<8}", "fault"));
             console.line(&format!("    {title} {fault}"))?;
         }
         Ok(())
     }
 
     /// Prints the reason of a refused event. Not part of the JSON.
-    pub(crate) fn print_refusal(why: &str, console: &mut Console) -> Result<(), Failure> {
-        let title = console.paint(Style::Bad, &format!("{:<8}", "refused"));
+    pub(crate) fn print_refusal(why: &str, console: &mut Console) -> Result<(), CommandFailure> {
+        let title = console.paint(TextStyle::Bad, &format!("{:<8}", "refused"));
         console.line(&format!("    {title} {why}"))
     }
 

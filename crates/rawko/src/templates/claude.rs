@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Settings, Template, Written, template};
-use crate::failure::Failure;
+use super::{FileTemplate, SettingsTemplate, TemplateWrite, template};
+use crate::failure::CommandFailure;
 use crate::files;
 
 /// The chart of new sessions.
@@ -35,35 +35,35 @@ const HOOKS: [(&str, Option<&str>, u32); 4] = [
 ];
 
 /// Returns the files besides the settings of Claude Code.
-pub(crate) fn claude(settings: &Settings) -> Vec<Template> {
-    let own = Template { path: ".rawko/config.yaml", text: settings.text() };
+pub(crate) fn claude(settings: &SettingsTemplate) -> Vec<FileTemplate> {
+    let own = FileTemplate { path: ".rawko/config.yaml", text: settings.text() };
     std::iter::once(own).chain(COMMON.map(template)).collect()
 }
 
 /// Adds the hooks to the settings of Claude Code, unless `rawko hook` is there for an event.
-pub(crate) fn add_hooks(dir: &Path) -> Result<Written, Failure> {
+pub(crate) fn add_hooks(dir: &Path) -> Result<TemplateWrite, CommandFailure> {
     let path = dir.join(SETTINGS);
     let shown = files::shown(&path);
-    let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{shown}`: {error}"));
+    let cannot = |error: io::Error| CommandFailure::Usage(format!("cannot write `{shown}`: {error}"));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
-        Err(error) => return Err(Failure::Usage(format!("cannot read `{shown}`: {error}"))),
+        Err(error) => return Err(CommandFailure::Usage(format!("cannot read `{shown}`: {error}"))),
     };
     let before: Json = serde_json::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("`{shown}` is not JSON: {error}; fix it first")))?;
+        .map_err(|error| CommandFailure::Usage(format!("`{shown}` is not JSON: {error}; fix it first")))?;
     let after = with_hooks(&before).ok_or_else(|| {
-        Failure::Usage(format!("`hooks` in `{shown}` has another shape than Claude Code's"))
+        CommandFailure::Usage(format!("`hooks` in `{shown}` has another shape than Claude Code's"))
     })?;
     if after == before {
-        return Ok(Written::Kept);
+        return Ok(TemplateWrite::Kept);
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(cannot)?;
     }
     let text = serde_json::to_string_pretty(&after).map_err(|error| cannot(error.into()))?;
     fs::write(&path, text + "\n").map_err(cannot)?;
-    Ok(Written::Wrote)
+    Ok(TemplateWrite::Wrote)
 }
 
 /// Returns the settings with all hooks; `None` if they are not an object of objects of lists.

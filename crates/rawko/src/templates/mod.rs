@@ -8,23 +8,23 @@ use std::io::{self, Write};
 use std::path::Path;
 
 pub(crate) use claude::{SETTINGS as CLAUDE_SETTINGS, add_hooks, claude};
-pub(crate) use settings::Settings;
+pub(crate) use settings::SettingsTemplate;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 
 /// The task of the demo.
 pub(crate) const DEMO_TASK: &str = "Leave punctuation out of slugs, and number those that are taken";
 
 /// One file, by its path in the project.
-pub(crate) struct Template {
+pub(crate) struct FileTemplate {
     pub(crate) path: &'static str,
     pub(crate) text: String,
 }
 
 /// The result of writing one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum TemplateWrite {
     Wrote,
     /// The file existed and was not changed.
     Kept,
@@ -52,17 +52,17 @@ const DEMO: [(&str, &str); 5] = [
 ];
 
 /// Returns the files for an existing project.
-pub(crate) fn project(settings: &Settings) -> Vec<Template> {
-    let own = Template { path: ".rawko/config.yaml", text: settings.text() };
+pub(crate) fn project(settings: &SettingsTemplate) -> Vec<FileTemplate> {
+    let own = FileTemplate { path: ".rawko/config.yaml", text: settings.text() };
     std::iter::once(own).chain(COMMON.map(template)).collect()
 }
 
 /// Returns a small project with scripted models, for a directory that is empty or does not exist: the script fits these
 /// files only, so they are not mixed with others.
-pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
+pub(crate) fn demo(dir: &Path) -> Result<Vec<FileTemplate>, CommandFailure> {
     if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
         let name = files::shown(dir);
-        return Err(Failure::Usage(format!("`{name}` is not empty; pass an empty or new directory")));
+        return Err(CommandFailure::Usage(format!("`{name}` is not empty; pass an empty or new directory")));
     }
     Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
 }
@@ -91,7 +91,7 @@ const UNCOMMITTED: &str = "until it finds a slug that is free. It is not committ
 
 /// Changes the demo for a person at the terminal: a question, permissions, a command to deny, and a wait that is long
 /// enough to pause.
-pub(crate) fn interactive(project: &mut [Template]) {
+pub(crate) fn interactive(project: &mut [FileTemplate]) {
     for file in project {
         let (from, to) = match file.path {
             ".rawko/script.yaml" => {
@@ -116,24 +116,25 @@ permissions:
 
 # The models are";
 
-fn template((path, text): (&'static str, &str)) -> Template {
-    Template { path, text: text.to_owned() }
+fn template((path, text): (&'static str, &str)) -> FileTemplate {
+    FileTemplate { path, text: text.to_owned() }
 }
 
-impl Template {
+impl FileTemplate {
     /// Writes the file below a directory, unless it exists.
-    pub(crate) fn write(&self, dir: &Path) -> Result<Written, Failure> {
+    pub(crate) fn write(&self, dir: &Path) -> Result<TemplateWrite, CommandFailure> {
         let path = dir.join(self.path);
-        let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
+        let cannot =
+            |error: io::Error| CommandFailure::Usage(format!("cannot write `{}`: {error}", path.display()));
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(cannot)?;
         }
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
                 file.write_all(self.text.as_bytes()).map_err(cannot)?;
-                Ok(Written::Wrote)
+                Ok(TemplateWrite::Wrote)
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Written::Kept),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(TemplateWrite::Kept),
             Err(error) => Err(cannot(error)),
         }
     }

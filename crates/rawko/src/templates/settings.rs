@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rawko_programs::checks::{Check, Format, detect, installed_language_servers};
+use rawko_programs::checks::{CheckFormat, ProjectCheck, detect, installed_language_servers};
 
 const TEXT: &str = include_str!("project/config.yaml");
 
@@ -27,22 +27,22 @@ const NO_CHECKS: &str = "\
 #       - {name: unit, command: [python3, -m, unittest], format: unittest}
 ";
 
-pub(crate) struct Settings {
+pub(crate) struct SettingsTemplate {
     /// The variable that holds a key, if any is set.
     pub(crate) key: Option<&'static str>,
     model: &'static str,
-    pub(crate) checks: Vec<Check>,
+    pub(crate) checks: Vec<ProjectCheck>,
 }
 
-impl Settings {
+impl SettingsTemplate {
     /// Selects the settings for a directory; `is_set` looks up variables of the environment.
-    pub(crate) fn of(dir: &Path, is_set: impl Fn(&str) -> bool) -> Settings {
+    pub(crate) fn of(dir: &Path, is_set: impl Fn(&str) -> bool) -> SettingsTemplate {
         let [(_, usual), ..] = MODELS;
         let found = MODELS.into_iter().find(|(key, _)| is_set(key));
         let (key, model) = found.map_or((None, usual), |(key, model)| (Some(key), model));
         let mut checks = detect(dir);
         checks.extend(installed_language_servers(dir, &std::env::var_os("PATH").unwrap_or_default()));
-        Settings { key, model, checks }
+        SettingsTemplate { key, model, checks }
     }
 
     /// Returns the providers to choose from: the variables of their keys, and their models.
@@ -51,10 +51,10 @@ impl Settings {
     }
 
     /// Returns the settings with the model of this variable.
-    pub(crate) fn with_key(self, variable: &'static str) -> Settings {
+    pub(crate) fn with_key(self, variable: &'static str) -> SettingsTemplate {
         let found = MODELS.into_iter().find(|(key, _)| *key == variable);
         match found {
-            Some((key, model)) => Settings { key: Some(key), model, ..self },
+            Some((key, model)) => SettingsTemplate { key: Some(key), model, ..self },
             None => self,
         }
     }
@@ -70,7 +70,7 @@ impl Settings {
     }
 }
 
-fn checks(checks: &[Check]) -> String {
+fn checks(checks: &[ProjectCheck]) -> String {
     let lines: Vec<String> = checks.iter().filter_map(line).collect();
     if lines.is_empty() {
         return NO_CHECKS.to_owned();
@@ -79,12 +79,12 @@ fn checks(checks: &[Check]) -> String {
 }
 
 /// Formats one check as a line of the settings; JSON is valid YAML.
-fn line(check: &Check) -> Option<String> {
-    let Check { name, command, format, timeout, reason, decides, .. } = check;
+fn line(check: &ProjectCheck) -> Option<String> {
+    let ProjectCheck { name, command, format, timeout, reason, decides, .. } = check;
     let name = serde_json::to_string(name).ok()?;
     let command = serde_json::to_string(command).ok()?.replace("\",\"", "\", \"");
     let format = match format {
-        Format::Lsp { files } => format!("lsp, files: {}", serde_json::to_string(files).ok()?),
+        CheckFormat::Lsp { files } => format!("lsp, files: {}", serde_json::to_string(files).ok()?),
         // Another format with parameters is never detected.
         other => serde_json::to_value(other).ok()?.as_str()?.to_owned(),
     };

@@ -47,12 +47,12 @@ pub(crate) struct AuthorityFile {
     pub(crate) hash: String,
     /// The content, if it is text of moderate size.
     pub(crate) text: Option<String>,
-    stamp: Stamp,
+    stamp: TrustStamp,
 }
 
 /// Identity and change time. A file that was changed and changed back has another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stamp {
+struct TrustStamp {
     device: u64,
     inode: u64,
     changed: (i64, i64),
@@ -141,7 +141,7 @@ impl AuthorityFiles {
 
     /// Adds a content that is not a whole file.
     pub(super) fn insert(&mut self, root: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-        self.put(root, path, content, Stamp::default())
+        self.put(root, path, content, TrustStamp::default())
     }
 
     /// Adds every file below a directory. Links are followed, because readers of these files follow them.
@@ -195,7 +195,7 @@ impl AuthorityFiles {
                 (format!("not a file: {words}").into_bytes(), stamp(&about))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
-                (b"link to nothing".to_vec(), Stamp::default())
+                (b"link to nothing".to_vec(), TrustStamp::default())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(named(path, &error)),
@@ -203,7 +203,7 @@ impl AuthorityFiles {
         self.put(root, path, &content, stamp)
     }
 
-    fn put(&mut self, root: &Path, path: &Path, content: &[u8], stamp: Stamp) -> io::Result<()> {
+    fn put(&mut self, root: &Path, path: &Path, content: &[u8], stamp: TrustStamp) -> io::Result<()> {
         self.bytes += content.len() as u64;
         if self.files.len() >= FILES_MAX || self.bytes > BYTES_MAX {
             let why = format!("more than {FILES_MAX} files or {} MB", BYTES_MAX / 1024 / 1024);
@@ -221,8 +221,8 @@ impl AuthorityFiles {
     }
 }
 
-fn stamp(about: &fs::Metadata) -> Stamp {
-    Stamp { device: about.dev(), inode: about.ino(), changed: (about.ctime(), about.ctime_nsec()) }
+fn stamp(about: &fs::Metadata) -> TrustStamp {
+    TrustStamp { device: about.dev(), inode: about.ino(), changed: (about.ctime(), about.ctime_nsec()) }
 }
 
 /// Returns the path relative to the root. Names that are not UTF-8 are escaped, so that no two files share a name.

@@ -16,12 +16,12 @@ use std::path::Path;
 
 pub(crate) use files::AuthorityFiles;
 pub(crate) use pinned::{pin_all, pinned};
-pub(crate) use record::{Difference, TrustRecord};
+pub(crate) use record::{TrustDifference, TrustRecord};
 #[cfg(feature = "cli")]
 pub(crate) use review::{ask, ask_for, grants, insist, is_interactive, review};
 pub(crate) use starts::starts;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Trusts the content with this hash, or any content if it is `all`. For CI and tests: only the person who starts rawko
 /// can set it, because nothing of a project is read into the environment.
@@ -32,12 +32,12 @@ const ALL: &str = "all";
 const NAMED_MAX: usize = 3;
 
 /// The relation of a project's files to the trusted content.
-pub(crate) enum Standing {
+pub(crate) enum TrustStanding {
     /// There is nothing to trust.
     Empty,
     /// Trusted by a record or by the environment.
     Trusted,
-    Differs(Vec<(String, Difference)>),
+    Differs(Vec<(String, TrustDifference)>),
 }
 
 /// Reads the files of a project, including the programs that they name.
@@ -53,15 +53,15 @@ pub(crate) fn read(root: &Path, has_git: bool) -> io::Result<AuthorityFiles> {
     Ok(files)
 }
 
-pub(crate) fn standing(root: &Path, files: &AuthorityFiles) -> Result<Standing, Failure> {
+pub(crate) fn standing(root: &Path, files: &AuthorityFiles) -> Result<TrustStanding, CommandFailure> {
     if files.is_empty() {
-        return Ok(Standing::Empty);
+        return Ok(TrustStanding::Empty);
     }
     if is_in_environment(files) {
-        return Ok(Standing::Trusted);
+        return Ok(TrustStanding::Trusted);
     }
     let differences = TrustRecord::load(root)?.differences(files);
-    Ok(if differences.is_empty() { Standing::Trusted } else { Standing::Differs(differences) })
+    Ok(if differences.is_empty() { TrustStanding::Trusted } else { TrustStanding::Differs(differences) })
 }
 
 /// Returns true in a process that a call of rawko started: an agent's command, a service, a check. Agents cannot trust
@@ -89,10 +89,10 @@ fn is_in_environment(files: &AuthorityFiles) -> bool {
 }
 
 /// Fails if a file was touched since it was hashed, so that only trusted content runs.
-pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
+pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), CommandFailure> {
     match files.is_untouched(root) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::Invalid(
+        Ok(false) => Err(CommandFailure::Invalid(
             "files of this project changed while they were read; nothing was started, try again".to_owned(),
         )),
         Err(error) => Err(unreadable(&error)),
@@ -100,7 +100,7 @@ pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), 
 }
 
 /// Records that the person trusts these files.
-pub(crate) fn trust(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
+pub(crate) fn trust(root: &Path, files: &AuthorityFiles) -> Result<(), CommandFailure> {
     let mut record = TrustRecord::load(root)?;
     record.set(files);
     record.save()
@@ -110,7 +110,7 @@ pub(crate) fn trust(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> 
 pub(crate) fn trust_written<'p>(
     root: &Path,
     paths: impl IntoIterator<Item = &'p str>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let files = read(root, true).map_err(|error| unreadable(&error))?;
     let mut record = TrustRecord::load(root)?;
     record.extend(&files, paths);
@@ -120,12 +120,12 @@ pub(crate) fn trust_written<'p>(
 /// Trusts a file that the operator has just saved, registered charts included. A file that carries no authority needs none,
 /// and content that another process wrote meanwhile is not trusted.
 #[cfg(feature = "server")]
-pub(crate) fn trust_saved(root: &Path, path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn trust_saved(root: &Path, path: &Path, text: &str) -> Result<(), CommandFailure> {
     if std::fs::read(root.join(path)).map_err(|error| unreadable(&error))? != text.as_bytes() {
-        return Err(Failure::Invalid(format!("`{}` was changed by another process", path.display())));
+        return Err(CommandFailure::Invalid(format!("`{}` was changed by another process", path.display())));
     }
     let mut files = read(root, true).map_err(|error| unreadable(&error))?;
-    for chart in crate::project::Project::at(root)?.authority() {
+    for chart in crate::project::LoadedProject::at(root)?.authority() {
         files.add(root, &chart).map_err(|error| unreadable(&error))?;
     }
     let mut record = TrustRecord::load(root)?;
@@ -133,12 +133,12 @@ pub(crate) fn trust_saved(root: &Path, path: &Path, text: &str) -> Result<(), Fa
     record.save()
 }
 
-pub(crate) fn unreadable(error: &io::Error) -> Failure {
-    Failure::Invalid(format!("the files of this project cannot be checked for trust: {error}"))
+pub(crate) fn unreadable(error: &io::Error) -> CommandFailure {
+    CommandFailure::Invalid(format!("the files of this project cannot be checked for trust: {error}"))
 }
 
 /// Returns the failure of a command that must not act.
-pub(crate) fn untrusted(differences: &[(String, Difference)], files: &AuthorityFiles) -> Failure {
+pub(crate) fn untrusted(differences: &[(String, TrustDifference)], files: &AuthorityFiles) -> CommandFailure {
     let named: Vec<String> = differences
         .iter()
         .take(NAMED_MAX)
@@ -152,5 +152,5 @@ pub(crate) fn untrusted(differences: &[(String, Difference)], files: &AuthorityF
         "review them with `rawko trust`, then run `rawko trust --yes`, or set {VARIABLE}={}",
         files.hash()
     );
-    Failure::Invalid(format!("this project is not trusted: {}{more}; {help}", named.join(", ")))
+    CommandFailure::Invalid(format!("this project is not trusted: {}{more}; {help}", named.join(", ")))
 }

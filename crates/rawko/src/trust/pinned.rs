@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_host::{Answer, Call, Category, OnRestart, Service, ServiceError, Services};
+use rawko_host::{Category, OnRestart, Service, ServiceCall, ServiceError, ServiceFuture, Services};
 
 use super::files::AuthorityFiles;
-use super::starts::{Start, programs, starts};
+use super::starts::{ProjectStart, programs, starts};
 
 /// A service with the content of its programs.
 struct PinnedService {
@@ -58,7 +58,7 @@ fn pins(service: &dyn Service, root: &Path, files: &AuthorityFiles) -> Vec<(Path
     let provenance = service.provenance();
     let words = provenance.get("command").as_list().unwrap_or_default().iter();
     let words = words.filter_map(Value::as_str).map(str::to_owned).collect();
-    let start = Start { kind: "service", name: String::new(), words };
+    let start = ProjectStart { kind: "service", name: String::new(), words };
     let hash = |path: PathBuf| Some((path.clone(), files.hash_of(root, &path)?));
     programs(&[start], root).into_iter().filter_map(hash).collect()
 }
@@ -72,7 +72,7 @@ impl PinnedService {
 }
 
 impl Service for PinnedService {
-    fn call(&self, call: Call) -> Answer {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         match self.changed() {
             None => self.inner.call(call),
             Some(path) => {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::{AuthorityFile, AuthorityFiles};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::{state_directory, times};
 
 /// Directory below the state directory.
@@ -39,18 +39,18 @@ pub(crate) struct TrustedFile {
 
 /// The difference of one file to the trusted content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Difference {
+pub(crate) enum TrustDifference {
     New,
     Changed,
     Removed,
 }
 
-impl Difference {
+impl TrustDifference {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Difference::New => "new",
-            Difference::Changed => "changed",
-            Difference::Removed => "removed",
+            TrustDifference::New => "new",
+            TrustDifference::Changed => "changed",
+            TrustDifference::Removed => "removed",
         }
     }
 }
@@ -63,7 +63,7 @@ impl From<&AuthorityFile> for TrustedFile {
 
 impl TrustRecord {
     /// Returns the record of a project; an empty one if it was never trusted.
-    pub(crate) fn load(root: &Path) -> Result<TrustRecord, Failure> {
+    pub(crate) fn load(root: &Path) -> Result<TrustRecord, CommandFailure> {
         let project = canonical(root)?;
         let path = state_directory::path()?.join(FOLDER).join(file_name(&project));
         let empty = TrustRecord { v: VERSION, project: project.clone(), ..TrustRecord::default() };
@@ -71,7 +71,7 @@ impl TrustRecord {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(empty),
             Err(error) => {
-                return Err(Failure::Usage(format!("cannot read `{}`: {error}", path.display())));
+                return Err(CommandFailure::Usage(format!("cannot read `{}`: {error}", path.display())));
             }
         };
         state_directory::insist_on_own(&state_directory::path()?.join(FOLDER))?;
@@ -81,7 +81,7 @@ impl TrustRecord {
     }
 
     /// Returns all records, by project.
-    pub(crate) fn all() -> Result<Vec<TrustRecord>, Failure> {
+    pub(crate) fn all() -> Result<Vec<TrustRecord>, CommandFailure> {
         let folder = state_directory::path()?.join(FOLDER);
         let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
         let read = |path: PathBuf| serde_json::from_slice::<TrustRecord>(&fs::read(path).ok()?).ok();
@@ -105,15 +105,16 @@ impl TrustRecord {
     }
 
     /// Writes the record; another process sees the old one or the new one.
-    pub(crate) fn save(&mut self) -> Result<(), Failure> {
+    pub(crate) fn save(&mut self) -> Result<(), CommandFailure> {
         if super::is_in_call() {
-            return Err(Failure::Invalid(IN_CALL.to_owned()));
+            return Err(CommandFailure::Invalid(IN_CALL.to_owned()));
         }
         self.trusted_ms = times::now_ms();
         let folder = state_directory::create(FOLDER)?;
         let path = folder.join(file_name(&self.project));
         let unfinished = folder.join(format!(".{}.part", std::process::id()));
-        let cannot = |error: io::Error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()));
+        let cannot =
+            |error: io::Error| CommandFailure::Usage(format!("cannot write `{}`: {error}", path.display()));
         let bytes = serde_json::to_vec(self).map_err(|error| cannot(error.into()))?;
         let mut options = fs::OpenOptions::new();
         let mut file =
@@ -123,12 +124,12 @@ impl TrustRecord {
     }
 
     /// Removes the record of a project. Returns false if there was none.
-    pub(crate) fn remove(root: &Path) -> Result<bool, Failure> {
+    pub(crate) fn remove(root: &Path) -> Result<bool, CommandFailure> {
         let path = state_directory::path()?.join(FOLDER).join(file_name(&canonical(root)?));
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Failure::Usage(format!("cannot remove `{}`: {error}", path.display()))),
+            Err(error) => Err(CommandFailure::Usage(format!("cannot remove `{}`: {error}", path.display()))),
         }
     }
 
@@ -143,25 +144,26 @@ impl TrustRecord {
     }
 
     /// Returns the files that differ from the trusted content, by path. A removed file counts: it may have narrowed.
-    pub(crate) fn differences(&self, files: &AuthorityFiles) -> Vec<(String, Difference)> {
+    pub(crate) fn differences(&self, files: &AuthorityFiles) -> Vec<(String, TrustDifference)> {
         let mut all = Vec::new();
         for (path, file) in files.iter() {
             match self.files.get(path) {
                 Some(known) if known.hash == file.hash => {}
-                Some(_) => all.push((path.to_owned(), Difference::Changed)),
-                None => all.push((path.to_owned(), Difference::New)),
+                Some(_) => all.push((path.to_owned(), TrustDifference::Changed)),
+                None => all.push((path.to_owned(), TrustDifference::New)),
             }
         }
         let removed = self.files.keys().filter(|path| files.get(path).is_none());
-        all.extend(removed.map(|path| (path.clone(), Difference::Removed)));
+        all.extend(removed.map(|path| (path.clone(), TrustDifference::Removed)));
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all
     }
 }
 
-fn canonical(root: &Path) -> Result<PathBuf, Failure> {
-    root.canonicalize()
-        .map_err(|error| Failure::Usage(format!("cannot open directory `{}`: {error}", root.display())))
+fn canonical(root: &Path) -> Result<PathBuf, CommandFailure> {
+    root.canonicalize().map_err(|error| {
+        CommandFailure::Usage(format!("cannot open directory `{}`: {error}", root.display()))
+    })
 }
 
 fn file_name(project: &Path) -> String {

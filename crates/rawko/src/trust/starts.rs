@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use rawko_agents::agent::Agents;
-use rawko_chart::{Document, Source};
+use rawko_chart::{SourceFile, SpannedValue};
 use rawko_host::Environment;
 
 use super::files::AuthorityFiles;
@@ -16,7 +16,7 @@ const AGENT_FOLDERS: [&str; 2] = [".rawko/agents/", ".claude/agents/"];
 
 /// One thing that a file of the project starts, contacts or turns off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct ProjectStart {
     /// `service`, `MCP server`, `agent` …
     pub(crate) kind: &'static str,
     pub(crate) name: String,
@@ -24,18 +24,18 @@ pub(crate) struct Start {
 }
 
 /// Returns everything that the files start, contact or turn off.
-pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
+pub(crate) fn starts(files: &AuthorityFiles) -> Vec<ProjectStart> {
     let mut all = Vec::new();
-    let document = |path: &str| Document::read(files.get(path)?.text.as_deref()?).ok();
+    let document = |path: &str| SpannedValue::read(files.get(path)?.text.as_deref()?).ok();
     if let Some(settings) = document(SETTINGS) {
         from_settings(&settings, &mut all);
     }
     for (name, server) in document(MCP).iter().flat_map(|file| entries(file, &["mcpServers"])) {
-        all.push(Start { kind: "MCP server", name: name.to_owned(), words: words(server) });
+        all.push(ProjectStart { kind: "MCP server", name: name.to_owned(), words: words(server) });
         let variables: Vec<String> =
             entries(server, &["env"]).into_iter().map(|(name, _)| name.to_owned()).collect();
         if !variables.is_empty() {
-            all.push(Start { kind: "variables", name: format!("{name} gets"), words: variables });
+            all.push(ProjectStart { kind: "variables", name: format!("{name} gets"), words: variables });
         }
     }
     for settings in CLAUDE.iter().filter_map(|path| document(path)) {
@@ -49,12 +49,12 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
         let parts: Vec<&str> = path.split('/').collect();
         if let Some(at) = parts.iter().position(|part| *part == ".git") {
             match parts.get(at + 1) {
-                Some(&"hooks") => all.push(Start {
+                Some(&"hooks") => all.push(ProjectStart {
                     kind: "git hook",
                     name: parts[at + 2..].join("/"),
                     words: vec![path.to_owned()],
                 }),
-                _ => all.extend(file.text.iter().flat_map(|text| text.lines()).map(|line| Start {
+                _ => all.extend(file.text.iter().flat_map(|text| text.lines()).map(|line| ProjectStart {
                     kind: "git config",
                     name: path.to_owned(),
                     words: vec![line.to_owned()],
@@ -76,7 +76,7 @@ const SCRIPTS: [&str; 16] = [
 ];
 
 /// Returns the files of the project that these commands run: programs and scripts.
-pub(crate) fn programs(starts: &[Start], root: &Path) -> Vec<PathBuf> {
+pub(crate) fn programs(starts: &[ProjectStart], root: &Path) -> Vec<PathBuf> {
     // Agents work on the files that checks run; checks have rules of their own.
     const KINDS: [&str; 5] = ["service", "endpoint", "agent", "MCP server", "hook"];
     let named = starts.iter().filter(|start| KINDS.contains(&start.kind));
@@ -115,23 +115,24 @@ fn run_words(words: &[String]) -> Vec<String> {
 }
 
 /// Hooks of Claude Code, which run for rawko's agents, too.
-fn from_claude(settings: &Document, all: &mut Vec<Start>) {
+fn from_claude(settings: &SpannedValue, all: &mut Vec<ProjectStart>) {
     for (event, groups) in entries(settings, &["hooks"]) {
         let groups = groups.items().unwrap_or_default().iter();
-        let hooks = groups.flat_map(|group| group.get("hooks").and_then(Document::items).unwrap_or_default());
+        let hooks =
+            groups.flat_map(|group| group.get("hooks").and_then(SpannedValue::items).unwrap_or_default());
         for command in hooks.filter_map(|hook| hook.get("command")?.text()) {
             // Commands name files of the project by a variable.
             let plain = command.replace("\"$CLAUDE_PROJECT_DIR\"/", "").replace("$CLAUDE_PROJECT_DIR/", "");
             let plain = plain.replace("${CLAUDE_PROJECT_DIR}/", "");
-            all.push(Start { kind: "hook", name: event.to_owned(), words: vec![plain] });
+            all.push(ProjectStart { kind: "hook", name: event.to_owned(), words: vec![plain] });
         }
     }
 }
 
-fn from_settings(settings: &Document, all: &mut Vec<Start>) {
+fn from_settings(settings: &SpannedValue, all: &mut Vec<ProjectStart>) {
     let mut add = |kind, name: &str, words: Vec<String>| {
         if !words.is_empty() {
-            all.push(Start { kind, name: name.to_owned(), words });
+            all.push(ProjectStart { kind, name: name.to_owned(), words });
         }
     };
     for (section, kind) in [("services", "service"), ("endpoints", "endpoint")] {
@@ -147,8 +148,8 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
         add("agent", name, words(agent));
     }
     for (phase, settings) in entries(settings, &["phases"]) {
-        for check in settings.get("checks").and_then(Document::items).unwrap_or_default() {
-            let name = check.get("name").and_then(Document::text).unwrap_or(phase);
+        for check in settings.get("checks").and_then(SpannedValue::items).unwrap_or_default() {
+            let name = check.get("name").and_then(SpannedValue::text).unwrap_or(phase);
             add("check", name, words(check));
         }
     }
@@ -164,7 +165,7 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
         let source = ["schedule", "webhook"].into_iter().find_map(|key| Some((key, trigger.get(key)?)));
         let Some((kind, at)) = source else { continue };
         let detail = at.text().or_else(|| at.get("cron")?.text()).or_else(|| at.get("signature")?.text());
-        let rules = trigger.get("rules").and_then(Document::items).unwrap_or_default();
+        let rules = trigger.get("rules").and_then(SpannedValue::items).unwrap_or_default();
         let charts = rules.iter().chain([trigger]).filter_map(|rule| rule.get("start")?.get("chart")?.text());
         let mut words = vec![kind.to_owned(), detail.unwrap_or_default().to_owned()];
         words.extend(charts.map(|chart| format!("starts {chart}")));
@@ -175,17 +176,17 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
     }
     granted(settings, &mut add);
     let sandbox = settings.get("tools").and_then(|tools| tools.get("bash")?.get("sandbox"));
-    let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
+    let is_off = |at: &&SpannedValue| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
     if sandbox.filter(is_off).is_some() {
         add("sandbox", "off", vec!["commands of agents run without a sandbox".to_owned()]);
     }
 }
 
 /// What settings allow beyond the default: paths, hosts, variables, programs without a sandbox, tokens.
-fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<String>)) {
+fn granted(settings: &SpannedValue, add: &mut impl FnMut(&'static str, &str, Vec<String>)) {
     let at = |keys: &[&str]| keys.iter().try_fold(settings, |at, key| at.get(key));
-    let texts = |at: &Document| -> Vec<String> {
-        let items = at.items().into_iter().flatten().filter_map(Document::text).map(str::to_owned);
+    let texts = |at: &SpannedValue| -> Vec<String> {
+        let items = at.items().into_iter().flatten().filter_map(SpannedValue::text).map(str::to_owned);
         let keys = at.entries().into_iter().flatten().map(|entry| entry.key.clone());
         items.chain(keys).chain(at.text().map(str::to_owned)).collect()
     };
@@ -206,7 +207,8 @@ fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<Str
     }
     for section in ["services", "endpoints"] {
         for (name, service) in entries(settings, &[section]) {
-            let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
+            let is_off =
+                |at: &&SpannedValue| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
             if service.get("sandbox").filter(is_off).is_some() {
                 add("unconfined", name, vec!["runs without a sandbox".to_owned()]);
             }
@@ -215,33 +217,33 @@ fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<Str
             }
         }
     }
-    let tokens = at(&["server", "tokens"]).and_then(Document::items).unwrap_or_default();
+    let tokens = at(&["server", "tokens"]).and_then(SpannedValue::items).unwrap_or_default();
     for token in tokens {
-        let text = |key: &str| token.get(key).and_then(Document::text).unwrap_or("?").to_owned();
+        let text = |key: &str| token.get(key).and_then(SpannedValue::text).unwrap_or("?").to_owned();
         add("token", &text("name"), vec![format!("role {}", text("role"))]);
     }
 }
 
-fn from_agent(path: &str, text: &str, all: &mut Vec<Start>) {
-    let (agents, _) = Agents::of_source(&Source::new(path, text), Environment::none());
+fn from_agent(path: &str, text: &str, all: &mut Vec<ProjectStart>) {
+    let (agents, _) = Agents::of_source(&SourceFile::new(path, text), Environment::none());
     for agent in agents.all() {
         if let Some(command) = &agent.command {
             let words = std::iter::once(&command.program).chain(&command.args).cloned().collect();
-            all.push(Start { kind: "agent", name: agent.name.clone(), words });
+            all.push(ProjectStart { kind: "agent", name: agent.name.clone(), words });
         }
     }
 }
 
 /// Returns the entries of a map below these keys.
-fn entries<'d>(document: &'d Document, keys: &[&str]) -> Vec<(&'d str, &'d Document)> {
+fn entries<'d>(document: &'d SpannedValue, keys: &[&str]) -> Vec<(&'d str, &'d SpannedValue)> {
     let at = keys.iter().try_fold(document, |at, key| at.get(key));
-    let entries = at.and_then(Document::entries).unwrap_or_default();
+    let entries = at.and_then(SpannedValue::entries).unwrap_or_default();
     entries.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect()
 }
 
 /// Returns the program with its arguments, or the URL.
-fn words(at: &Document) -> Vec<String> {
-    let texts = |at: &Document| -> Vec<String> {
+fn words(at: &SpannedValue) -> Vec<String> {
+    let texts = |at: &SpannedValue| -> Vec<String> {
         match (at.text(), at.items()) {
             (Some(text), _) => vec![text.to_owned()],
             (None, Some(items)) => items.iter().filter_map(|item| Some(item.text()?.to_owned())).collect(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rawko_testkit::{Answer, ProviderServer, Reply, openai};
+use rawko_testkit::{ModelAnswer, ModelReply, ProviderServer, openai};
 use serde_json::{Value as Json, json};
 
 use crate::support::{directory, run, state_of, store_of};
@@ -91,8 +91,11 @@ fn checks(dir: &Path, args: &[&str]) -> Vec<(String, String)> {
 #[test]
 fn doctor_asks_models_and_judges_charts_as_check_does() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let answering = runtime.block_on(ProviderServer::new(|_| openai::reply(&Answer::text(&["OK"])))).unwrap();
-    let refusing = |_: &rawko_testkit::Asked| Reply::json(401, &json!({"error": {"message": "wrong key"}}));
+    let answering =
+        runtime.block_on(ProviderServer::new(|_| openai::reply(&ModelAnswer::text(&["OK"])))).unwrap();
+    let refusing = |_: &rawko_testkit::ReceivedRequest| {
+        ModelReply::json(401, &json!({"error": {"message": "wrong key"}}))
+    };
     let refusing = runtime.block_on(ProviderServer::new(refusing)).unwrap();
     let broken = "statechart: {id: b, initial: nowhere, states: {a: {type: final}}}\n";
     for (server, state) in [(&answering, "ok model"), (&refusing, "problem model")] {

@@ -4,7 +4,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use rawko_testkit::{Answer, Asked, ProviderServer, Reply, openai};
+use rawko_testkit::{ModelAnswer, ModelReply, ProviderServer, ReceivedRequest, openai};
 use serde_json::json;
 
 use crate::parking::Background;
@@ -17,13 +17,13 @@ const TEST: &str = "import unittest\nfrom app import add\n\nclass T(unittest.Tes
 const CHECK: &str = "[sh, -c, 'sleep 0.5; python3 -m unittest']";
 
 /// A command in each turn, if there is one, then a claim.
-fn reply(asked: &Asked, command: &str) -> Reply {
+fn reply(asked: &ReceivedRequest, command: &str) -> ModelReply {
     let messages = asked.body["messages"].as_array().cloned().unwrap_or_default();
     let is_result = messages.last().is_some_and(|message| message["role"] == "tool");
     let answer = match command {
-        _ if is_result => Answer::text(&["Fixed, all tests pass. TURN_COMPLETE"]),
-        "" => Answer::text(&["All tests pass. TURN_COMPLETE"]),
-        command => Answer::text(&[]).call("c", "Bash", json!({"command": command})),
+        _ if is_result => ModelAnswer::text(&["Fixed, all tests pass. TURN_COMPLETE"]),
+        "" => ModelAnswer::text(&["All tests pass. TURN_COMPLETE"]),
+        command => ModelAnswer::text(&[]).call("c", "Bash", json!({"command": command})),
     };
     openai::reply(&answer)
 }

@@ -188,7 +188,7 @@ fn the_schema_accepts_every_example_and_refuses_what_is_none() {
     let schema: serde_json::Value =
         serde_json::from_str(&run(&repository(), &["schema"], "").stdout).unwrap();
     let accepts =
-        |text: &str| jsonschema::is_valid(&schema, &rawko_chart::Document::read(text).unwrap().to_json());
+        |text: &str| jsonschema::is_valid(&schema, &rawko_chart::SpannedValue::read(text).unwrap().to_json());
     let charts = [
         "traffic-light/traffic-light.yaml",
         "code-review/code_review.yaml",

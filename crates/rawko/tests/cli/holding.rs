@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rawko_store::{Holder, Lock};
+use rawko_store::{Lock, LockHolder};
 
 use expect_test::expect;
 
@@ -106,7 +106,7 @@ fn ctrl_c_pauses_its_own_instance_in_another_process_and_sigterm_detaches() {
 fn a_holder_that_does_not_listen_is_named() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
-    let holder = Holder {
+    let holder = LockHolder {
         pid: 1,
         command: "rawko serve".into(),
         started_ms: 1_700_000_000_000,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use expect_test::expect;
 use rawko_core::Value;
 use rawko_host::{Edition, Host};
-use rawko_store::{Filter, InstanceRow, OpenEffect, Options, RecordKind, SqliteStore, Store};
+use rawko_store::{Filter, InstanceRow, OpenEffect, RecordKind, SqliteOptions, SqliteStore, Store};
 use serde_json::Value as Json;
 
 use crate::running::{CHARGE, SETTINGS};
@@ -344,7 +344,7 @@ fn fill(dir: &Path, instances: usize) {
     let place = store_of(dir);
     std::fs::create_dir_all(place.parent().unwrap()).unwrap();
     runtime.block_on(async {
-        let store = Arc::new(SqliteStore::open(&place, Options::default()).unwrap());
+        let store = Arc::new(SqliteStore::open(&place, SqliteOptions::default()).unwrap());
         let edition = Edition::read("article.yaml", FIRST).unwrap();
         let host = Host::builder().store(store).chart(edition.clone()).start().await.unwrap();
         for number in 0..instances {
@@ -361,7 +361,9 @@ fn fill(dir: &Path, instances: usize) {
 
 /// Everything of an instance that a migration must not lose.
 fn held(dir: &Path) -> Vec<(InstanceRow, Vec<OpenEffect>, usize)> {
-    let store = SqliteStore::open(&store_of(dir), Options { read_only: true, ..Options::default() }).unwrap();
+    let store =
+        SqliteStore::open(&store_of(dir), SqliteOptions { read_only: true, ..SqliteOptions::default() })
+            .unwrap();
     let mut rows = store.list(&Filter::default()).unwrap().rows;
     rows.sort_by_key(|row| row.key);
     let of = |row: InstanceRow| {

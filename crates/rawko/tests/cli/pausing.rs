@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rawko_store::{Filter, Options, SqliteStore, Store};
-use rawko_testkit::{Answer, Asked, Ending, ProviderServer, Reply, openai};
+use rawko_store::{Filter, SqliteOptions, SqliteStore, Store};
+use rawko_testkit::{ModelAnswer, ModelReply, ProviderServer, ReceivedRequest, ReplyEnding, openai};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -35,10 +35,11 @@ impl Model {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let answers = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let may = std::sync::Arc::clone(&answers);
-        let reply = move |asked: &Asked| {
-            let done = openai::reply(&Answer::text(&["It is done."]));
+        let reply = move |asked: &ReceivedRequest| {
+            let done = openai::reply(&ModelAnswer::text(&["It is done."]));
             match is_first(asked) && !may.load(std::sync::atomic::Ordering::SeqCst) {
-                true => Reply::events([openai::delta(json!({"content": "Let me "}))]).ending(Ending::Silent),
+                true => ModelReply::events([openai::delta(json!({"content": "Let me "}))])
+                    .ending(ReplyEnding::Silent),
                 false => done,
             }
         };
@@ -64,7 +65,7 @@ impl Model {
     }
 }
 
-fn is_first(asked: &Asked) -> bool {
+fn is_first(asked: &ReceivedRequest) -> bool {
     asked.body.to_string().contains("The first one.")
 }
 
@@ -125,7 +126,7 @@ fn leave(left: Left, dir: &Path, model: &Model) {
 
 /// Returns the records, open effects and heads of the first task and all that belongs to it.
 fn state(dir: &Path) -> String {
-    let options = Options { read_only: true, ..Options::default() };
+    let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
     let store = SqliteStore::open(&store_of(dir), options).unwrap();
     let rows = store.list(&Filter::default()).unwrap().rows;
     let own = rows.iter().filter(|row| row.new.id.starts_with("first"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rawko_core::Status;
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_restate::client::Restate;
 use rawko_restate::store::RestateStore;
 use rawko_store::Filter;
@@ -22,13 +22,13 @@ const WORKING: usize = 6;
 const MEANWHILE: u64 = 3;
 
 /// Returns the number of completed orders; `None` while leaders move and no node can respond.
-fn look(reader: &Reader) -> Option<u64> {
+fn look(reader: &SnapshotReader) -> Option<u64> {
     let filter = Filter { statuses: vec![Status::Done], roots_only: true, limit: 1, ..Filter::default() };
     reader.store().list(&filter).ok().map(|page| page.total)
 }
 
 /// Like [`look`], repeated until a node responds.
-fn done(reader: &Reader) -> u64 {
+fn done(reader: &SnapshotReader) -> u64 {
     let mut found = None;
     wait_for("somebody can say how many orders are done", || {
         found = look(reader);
@@ -37,7 +37,7 @@ fn done(reader: &Reader) -> u64 {
     found.unwrap()
 }
 
-fn are_done(reader: &Reader, orders: u64) -> bool {
+fn are_done(reader: &SnapshotReader, orders: u64) -> bool {
     look(reader).is_some_and(|done| done >= orders)
 }
 
@@ -60,7 +60,7 @@ fn slow_three_nodes_go_on_while_one_is_down() {
     workers[0].says("registered", 0, PATIENCE).unwrap();
 
     let restate = Restate::new(&ingress, &admin).unwrap();
-    let reader = Reader::new(Arc::new(RestateStore::new(&restate).unwrap()));
+    let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate).unwrap()));
     assert_eq!(reader.store().last_seq().unwrap(), 0);
     let load = Load::begin(&restate, WORKING);
     wait_for("orders come to their end", || are_done(&reader, MEANWHILE));

@@ -127,7 +127,7 @@ async fn a_call_in_flight_is_made_again_after_a_restore_with_the_same_key() {
     let keys: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
     let slow = {
         let (started, calls, keys) = (Arc::clone(&started), Arc::clone(&calls), Arc::clone(&keys));
-        let run = move |order: Order, call: rawko::Call| {
+        let run = move |order: Order, call: rawko::ServiceCall| {
             let (started, calls, keys) = (Arc::clone(&started), Arc::clone(&calls), Arc::clone(&keys));
             async move {
                 keys.lock().unwrap().push(call.idempotency.to_string());

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use rawko_agents::agent::Agents;
-use rawko_chart::{Document, Registry, Source};
-use rawko_core::expr::{self, Names, Scope};
+use rawko_chart::{Registry, SourceFile, SpannedValue};
+use rawko_core::expr::{self, EvalScope, NameResolver};
 use rawko_core::{Active, Configuration, InstanceFacts, NamedEvent, NodeId, Slot, Value, World};
 use rawko_host::Environment;
-use rawko_import::{ImportOptions, Language, import_as};
+use rawko_import::{ImportOptions, SourceLanguage, import_as};
 use rawko_model::provider::{
     BodyEnd, CompletionRequest, Decoder, Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport,
 };
 use rawko_tools::{Grant, UnconfinedCalls};
-use rawko_triggers::{Cron, Delivery, HmacOptions, Missed, Schedule, Secret, Signature, Webhook};
+use rawko_triggers::{
+    Cron, HmacOptions, MissedPolicy, Schedule, Signature, SignatureSecret, Webhook, WebhookDelivery,
+};
 
 pub(crate) struct Target {
     pub(crate) name: &'static str,
@@ -48,7 +50,7 @@ fn text(input: &[u8]) -> std::borrow::Cow<'_, str> {
 }
 
 fn tree(input: &[u8]) {
-    if let Ok(document) = Document::read(&text(input)) {
+    if let Ok(document) = SpannedValue::read(&text(input)) {
         document.to_json();
     }
 }
@@ -107,7 +109,7 @@ const EXPRESSION: &[&str] = &[
 
 struct NoNames;
 
-impl Names for NoNames {
+impl NameResolver for NoNames {
     fn context_key(&self, _: &str) -> Option<Slot> {
         Some(Slot(0))
     }
@@ -130,7 +132,7 @@ fn expression(input: &[u8]) {
     let (context, event) = ([data.clone()], NamedEvent::new("E", data.clone()));
     let (world, instance, configuration) =
         (World::default(), InstanceFacts::default(), Configuration::default());
-    let scope = Scope {
+    let scope = EvalScope {
         context: &context,
         context_names: &["x".into()],
         locals: &[],
@@ -144,7 +146,7 @@ fn expression(input: &[u8]) {
     let _ = expr.eval(&scope);
 }
 
-fn imported(language: Language, input: &[u8]) {
+fn imported(language: SourceLanguage, input: &[u8]) {
     if let Ok(done) = import_as(language, &text(input), ImportOptions::default()) {
         // The result is ours: it must be readable for every source.
         rawko_chart::load_bytes("fuzz.yaml", done.yaml.as_bytes(), &Registry::default());
@@ -169,7 +171,7 @@ const XML: &[&str] = &[
 ];
 
 fn scxml(input: &[u8]) {
-    imported(Language::Scxml, input);
+    imported(SourceLanguage::Scxml, input);
 }
 
 const JS: &[&str] = &[
@@ -193,7 +195,7 @@ const JS: &[&str] = &[
 ];
 
 fn xstate(input: &[u8]) {
-    imported(Language::Xstate, input);
+    imported(SourceLanguage::Xstate, input);
 }
 
 const DOT: &[&str] = &[
@@ -214,11 +216,11 @@ const DOT: &[&str] = &[
 ];
 
 fn dot(input: &[u8]) {
-    imported(Language::Dot, input);
+    imported(SourceLanguage::Dot, input);
 }
 
 fn langgraph(input: &[u8]) {
-    imported(Language::Langgraph, input);
+    imported(SourceLanguage::Langgraph, input);
 }
 
 const STREAM: &[&str] = &[
@@ -260,7 +262,7 @@ fn stream(input: &[u8]) {
 }
 
 fn mcp_settings(input: &[u8]) {
-    let source = Source::new(".mcp.json", text(input).into_owned());
+    let source = SourceFile::new(".mcp.json", text(input).into_owned());
     let _ = rawko_programs::mcp::read_mcp(&source, Environment::none(), Path::new("/"));
 }
 
@@ -308,7 +310,7 @@ fn shell(input: &[u8]) {
 fn cron(input: &[u8]) {
     let text = text(input);
     let _ = Cron::parse(&text);
-    if let Ok(schedule) = Schedule::new(&text, "Europe/Zurich", Missed::All { at_most: 100 }) {
+    if let Ok(schedule) = Schedule::new(&text, "Europe/Zurich", MissedPolicy::All { at_most: 100 }) {
         schedule.plan(1_700_000_000_000, 1_795_000_000_000);
         schedule.next_after(1_795_000_000_000);
         schedule.plan(i64::MIN, i64::MAX);
@@ -351,7 +353,7 @@ fn webhook(input: &[u8]) {
         tolerance_ms: 300_000,
     };
     for signature in [Signature::Github, Signature::Slack, Signature::Hmac(hmac), Signature::None] {
-        let _ = signature.verify(&Secret::new("s"), &header, body.as_bytes(), 1_531_420_618_000);
+        let _ = signature.verify(&SignatureSecret::new("s"), &header, body.as_bytes(), 1_531_420_618_000);
         let webhook = Webhook {
             signature,
             secret: None,
@@ -360,17 +362,17 @@ fn webhook(input: &[u8]) {
         };
         let kind = header("content-type").unwrap_or_default();
         let Ok(payload) = rawko_triggers::read_payload(kind, body.as_bytes()) else { continue };
-        Delivery::new(&webhook, &header, body.as_bytes(), payload, 0).challenge(&webhook);
+        WebhookDelivery::new(&webhook, &header, body.as_bytes(), payload, 0).challenge(&webhook);
     }
 }
 
 fn agent_file(input: &[u8]) {
-    let source = Source::new(".rawko/agents/fuzz.md", text(input).into_owned());
+    let source = SourceFile::new(".rawko/agents/fuzz.md", text(input).into_owned());
     Agents::of_source(&source, Environment::none());
 }
 
 fn settings(input: &[u8]) {
-    let source = Source::new(".rawko/config.yaml", text(input).into_owned());
+    let source = SourceFile::new(".rawko/config.yaml", text(input).into_owned());
     let (settings, _) = rawko_host::Settings::of_source(&source, Environment::none());
     rawko_triggers::Triggers::read(&settings);
     rawko_server::ServerSettings::read(&settings, Path::new("/"));

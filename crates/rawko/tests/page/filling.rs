@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, Event, Snapshot, Value, start, step};
 use rawko_settings::{Environment, StateDir};
 use rawko_store::{
-    ChartRow, Commit, Head, InstanceKey, NewInstance, Options, Record, RecordKind, SavedSnapshot,
-    SqliteStore, Store, Wait,
+    ChartRow, Commit, Head, InstanceKey, NewInstance, Record, RecordKind, SavedSnapshot, SqliteOptions,
+    SqliteStore, Store, WaitReason,
 };
 
 const NAME: &str = "counter.yaml";
@@ -41,8 +41,8 @@ pub(crate) fn fill(project: &Path, state: &Path, instances: i64, steps: u64) {
     fs::create_dir_all(project.join(".rawko/charts")).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(project.join(".rawko/charts").join(NAME), TEXT).unwrap();
-    let store = SqliteStore::open(&path, Options::default()).unwrap();
-    let chart = load(&Source::new(NAME, TEXT), &Registry::default()).chart.unwrap();
+    let store = SqliteStore::open(&path, SqliteOptions::default()).unwrap();
+    let chart = load(&SourceFile::new(NAME, TEXT), &Registry::default()).chart.unwrap();
     store.put_chart(&row(&chart)).unwrap();
     let many: Vec<Commit> =
         (1..=instances).map(|key| begin(&chart, key, &format!("count-{key:05}")).0).collect();
@@ -111,7 +111,7 @@ fn begin(chart: &Chart, key: i64, id: &str) -> (Commit, Snapshot) {
         instance: InstanceKey(key),
         create: Some(Box::new(new)),
         records: vec![record],
-        head: Some(Box::new(Head { wait: Wait::Event, ..Head::default() })),
+        head: Some(Box::new(Head { wait: WaitReason::Event, ..Head::default() })),
         snapshot: Some(Box::new(saved)),
         ..Commit::default()
     };

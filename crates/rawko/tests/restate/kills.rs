@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_restate::client::Restate;
 use rawko_restate::store::RestateStore;
 use rawko_testkit::RestateOptions;
@@ -57,7 +57,7 @@ fn run(seed: u64, kills: u64) {
     workers[0].says("registered", 0, PATIENCE).unwrap();
 
     let restate = Restate::new(&site.server.ingress(), &site.server.admin()).unwrap();
-    let reader = Reader::new(Arc::new(RestateStore::new(&restate).unwrap()));
+    let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate).unwrap()));
     // Read from the beginning, so that the feed is checked too.
     assert_eq!(reader.store().last_seq().unwrap(), 0);
     let mut ledger = Ledger::default();
@@ -105,7 +105,7 @@ fn run(seed: u64, kills: u64) {
 }
 
 /// Checks that everything acknowledged and paid before the read is in the journal.
-fn check(ledger: &mut Ledger, reader: &Reader, load: &Load, bank: &Bank) {
+fn check(ledger: &mut Ledger, reader: &SnapshotReader, load: &Load, bank: &Bank) {
     let acknowledged = load.acknowledged();
     let books = Books::clone(&bank.books.lock().unwrap());
     ledger.check(reader, &acknowledged, &books);

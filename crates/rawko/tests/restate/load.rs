@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rawko_core::{NamedEvent, Status, Value};
-use rawko_host::{Edition, Engine, HostError, Library, Reader};
+use rawko_host::{Edition, Engine, HostError, Library, SnapshotReader};
 use rawko_restate::RestateEngine;
 use rawko_restate::client::Restate;
 use rawko_store::{Filter, InstanceRow};
@@ -61,7 +61,7 @@ impl Load {
     }
 
     /// Starts no more orders and waits until the running ones are complete.
-    pub(crate) fn finish(&self, reader: &Reader) {
+    pub(crate) fn finish(&self, reader: &SnapshotReader) {
         self.shared.finishing.store(true, Ordering::SeqCst);
         let until = Instant::now() + 3 * PATIENCE;
         // A task may still be starting an order that is not visible yet.
@@ -81,7 +81,7 @@ impl Load {
     }
 }
 
-fn unfinished(reader: &Reader) -> Vec<InstanceRow> {
+fn unfinished(reader: &SnapshotReader) -> Vec<InstanceRow> {
     let filter = Filter { statuses: vec![Status::Active, Status::Error], ..Filter::default() };
     reader.store().list(&filter).unwrap().rows
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use rawko_testkit::{Ending, ProviderServer, Reply, RestateOptions, openai};
+use rawko_testkit::{ModelReply, ProviderServer, ReplyEnding, RestateOptions, openai};
 use serde_json::json;
 
 use crate::pty::Pty;
@@ -61,14 +61,14 @@ fn a_second_terminal_joins_a_task_of_a_worker() {
 }
 
 /// A model that streams one line and the beginning of another, and then stalls.
-fn halting() -> Reply {
+fn halting() -> ModelReply {
     let pieces = [
         openai::delta(json!({"role": "assistant", "content": ""})),
         openai::delta(json!({"content": "I read the file first.\n"})),
         openai::delta(json!({"content": "Then I "})),
         openai::delta(json!({"content": "decide"})),
     ];
-    Reply::events(pieces).ending(Ending::Silent)
+    ModelReply::events(pieces).ending(ReplyEnding::Silent)
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use rawko_host::{Edition, Gate, Host, Reader};
-use rawko_store::{Options, SqliteStore};
+use rawko_host::{Edition, Gate, Host, SnapshotReader};
+use rawko_store::{SqliteOptions, SqliteStore};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -84,11 +84,14 @@ fn worker(workload: &str, n: u64, path: &Path) -> Result<()> {
 }
 
 async fn host(path: &Path, chart: &str, text: &str) -> Result<Host> {
-    let store = Arc::new(SqliteStore::open(path, Options::default())?);
+    let store = Arc::new(SqliteStore::open(path, SqliteOptions::default())?);
     let builder = Host::builder().store(store).chart(Edition::read(chart, text)?).gate(Gate::open());
     Ok(builder.start().await?)
 }
 
-fn reader(path: &Path) -> Result<Reader> {
-    Ok(Reader::new(Arc::new(SqliteStore::open(path, Options { read_only: true, ..Options::default() })?)))
+fn reader(path: &Path) -> Result<SnapshotReader> {
+    Ok(SnapshotReader::new(Arc::new(SqliteStore::open(
+        path,
+        SqliteOptions { read_only: true, ..SqliteOptions::default() },
+    )?)))
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use rawko_bench::report::{Report, resident_bytes};
 use rawko_core::{NamedEvent, Value};
-use rawko_host::Start;
+use rawko_host::StartOptions;
 
 /// Half of them wait for a person, half for a timer, all with a small context.
 const PARKED: &str = "
@@ -31,7 +31,8 @@ pub(crate) fn fill(path: &Path, n: u64) -> Result<()> {
             let host = host.clone();
             tasks.spawn(async move {
                 let input = Value::map([("number", Value::Int(number as i64))]);
-                host.start(Start { chart: "parked".into(), input, id: Some(format!("p{number}")) }).await
+                host.start(StartOptions { chart: "parked".into(), input, id: Some(format!("p{number}")) })
+                    .await
             });
             if tasks.len() >= 256 {
                 tasks.join_next().await.transpose()?.transpose()?;

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use rawko_bench::charts;
 use rawko_bench::report::Report;
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Host, Start};
+use rawko_host::{Host, StartOptions};
 
 const INSTANCES: u64 = 64;
 /// Each sequential event waits for the disk, so a tenth of the events is enough.
@@ -19,7 +19,7 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
     let host = crate::host(path, "w2.json", charts::W2).await?;
     for id in std::iter::once("alone".to_owned()).chain((0..INSTANCES).map(|number| format!("i{number}"))) {
         let input = Value::map([("limit", Value::Int(1_000_000_000))]);
-        host.start(Start { chart: "w2".into(), input, id: Some(id) }).await?;
+        host.start(StartOptions { chart: "w2".into(), input, id: Some(id) }).await?;
     }
     let alone = n / ALONE;
     let (from, before) = (Instant::now(), host.commits());

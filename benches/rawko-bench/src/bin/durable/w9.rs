@@ -8,8 +8,8 @@ use rawko_bench::charts;
 use rawko_bench::report::{Report, Stopwatch};
 use rawko_bench::stubs::{ROUNDS, answer, end, expected};
 use rawko_core::{Status, Value};
-use rawko_host::{Category, Edition, Gate, Host, ServiceError, Services, Start, function};
-use rawko_store::{Options, SqliteStore};
+use rawko_host::{Category, Edition, Gate, Host, ServiceError, Services, StartOptions, function};
+use rawko_store::{SqliteOptions, SqliteStore};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 const LABEL: &str = "w9d";
@@ -25,7 +25,7 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
         }
         answer.ok_or_else(|| ServiceError::new(Category::Unknown, "no such stub"))
     });
-    let store = Arc::new(SqliteStore::open(path, Options::default())?);
+    let store = Arc::new(SqliteStore::open(path, SqliteOptions::default())?);
     let host = Host::builder()
         .store(store)
         .chart(Edition::read("w9.json", charts::W9)?)
@@ -51,7 +51,7 @@ pub(crate) async fn work(path: &Path, n: u64) -> Result<()> {
 /// Starts an instance and waits until it is done. Reads the store only after the last judgement, so that polling is not
 /// part of the measurement.
 async fn play(host: &Host, id: &str, judgements: &mut UnboundedReceiver<()>) -> Result<()> {
-    host.start(Start { chart: "w9".into(), input: Value::Null, id: Some(id.to_owned()) }).await?;
+    host.start(StartOptions { chart: "w9".into(), input: Value::Null, id: Some(id.to_owned()) }).await?;
     judgements.recv().await.context("the host is gone")?;
     let mut changes = host.changes();
     while host.reader().find(id)?.head.status == Status::Active {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rawko_bench::charts;
 use rawko_host::{Edition, Engine, Gate, Host};
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{SqliteOptions, SqliteStore};
 
 use clients::Measured;
 
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
 
 async fn embedded(time: Duration, table: &mut Table) -> Result<()> {
     let place = directory()?;
-    let store = Arc::new(SqliteStore::open(&place.join("rawko.db"), Options::default())?);
+    let store = Arc::new(SqliteStore::open(&place.join("rawko.db"), SqliteOptions::default())?);
     let host = Host::builder().store(store).chart(counter()?).gate(Gate::open()).start().await?;
     let engine: Arc<dyn Engine> = Arc::new(host.clone());
     for clients in CLIENTS {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rawko_bench::report::{Report, resident_bytes};
 use rawko_host::{Host, SystemClock};
-use rawko_server::{AppOptions, ServeOptions, Server, Serving, Tokens, TurnSettings};
-use rawko_store::{Options, SqliteStore};
-use rawko_turns::Event;
+use rawko_server::{AppOptions, HttpServer, ServeOptions, ServerTokens, ServingChannels, TurnSettings};
+use rawko_store::{SqliteOptions, SqliteStore};
+use rawko_turns::ChannelEvent;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -48,23 +48,23 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let place = program.parent().context("a program lies in a directory")?.join("bench-turns");
     std::fs::create_dir_all(&place)?;
     let path = place.join(format!("{}.db", std::process::id()));
-    let store = Arc::new(SqliteStore::open(&path, Options::default())?);
+    let store = Arc::new(SqliteStore::open(&path, SqliteOptions::default())?);
     let host = Host::builder().store(store).in_memory_max(channels * (AGENTS + 1)).start().await?;
     let options = ServeOptions {
         judge: None,
         settings: TurnSettings::default(),
-        tokens: Tokens::default(),
+        tokens: ServerTokens::default(),
         takers: Vec::new(),
         clock: Arc::new(SystemClock),
         log: Arc::new(|_| {}),
         own_agents: true,
     };
-    let serving = Arc::new(Serving::start(host.clone(), options).await?);
+    let serving = Arc::new(ServingChannels::start(host.clone(), options).await?);
     let mut app =
         AppOptions { channels: Some(Arc::clone(&serving)), ..AppOptions::new(Arc::new(host.clone())) };
     // Disables the rate limit, because all agents of the benchmark share one address.
     app.settings.rate = None;
-    let server = Server::start(TcpListener::bind("127.0.0.1:0").await?, app)?;
+    let server = HttpServer::start(TcpListener::bind("127.0.0.1:0").await?, app)?;
     let address = server.address();
     let posts = channels * AGENTS * rounds;
     let shared = Arc::new(Shared {
@@ -76,7 +76,10 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let agents = connect(&serving, channels, &address.to_string(), &shared).await?;
     let begun = Instant::now();
     for channel in 0..channels {
-        serving.channels().apply(&channel.to_string(), Event::Resumed { by: "bench".to_owned() }).await?;
+        serving
+            .channels()
+            .apply(&channel.to_string(), ChannelEvent::Resumed { by: "bench".to_owned() })
+            .await?;
         // Spread over the thinking time, so that not all agents post at once.
         tokio::time::sleep(think / u32::try_from(channels)?).await;
     }
@@ -94,7 +97,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
 
 /// Creates the channels and connects all agents.
 async fn connect(
-    serving: &Serving,
+    serving: &ServingChannels,
     channels: usize,
     address: &str,
     shared: &Arc<Shared>,
@@ -109,7 +112,7 @@ async fn connect(
         let name = channel.to_string();
         serving.channels().create(&name, Default::default()).await?;
         // Paused until all agents are connected.
-        serving.channels().apply(&name, Event::Paused { by: "bench".to_owned() }).await?;
+        serving.channels().apply(&name, ChannelEvent::Paused { by: "bench".to_owned() }).await?;
         for n in 0..AGENTS {
             serving.assign(&name, &format!("agent-{}-{n}", channel / SHARED), "bench").await?;
         }
@@ -117,7 +120,7 @@ async fn connect(
     Ok(agents)
 }
 
-async fn posted(serving: &Serving, channels: usize) -> Result<u64> {
+async fn posted(serving: &ServingChannels, channels: usize) -> Result<u64> {
     let mut all = 0;
     for channel in 0..channels {
         all += serving.channels().look(&channel.to_string()).await?.channel.posted;

@@ -2,11 +2,11 @@
 //! so that the model can ask for less.
 
 use super::{
-    CALL_INPUT, CALLS, CALLS_MAX, ID_BYTES_MAX, NAME_BYTES_MAX, REASONING_BYTES_MAX, Size, TEXT_BYTES_MAX,
-    cut, left_out,
+    CALL_INPUT, CALLS, CALLS_MAX, ContentSize, ID_BYTES_MAX, NAME_BYTES_MAX, REASONING_BYTES_MAX,
+    TEXT_BYTES_MAX, cut, left_out,
 };
 use crate::work::types::PendingCall;
-use rawko_model::{Message, Part, Reasoning, ToolUse};
+use rawko_model::{Message, MessagePart, Reasoning, ToolUse};
 
 /// Parts of one message: all calls that are kept, and texts between them.
 const PARTS_MAX: usize = 4 * CALLS_MAX;
@@ -27,7 +27,7 @@ pub(in crate::work) fn bounded_calls(
     let asked = message.tool_uses().count();
     let mut bounding = Bounding {
         asked,
-        used: Size::default(),
+        used: ContentSize::default(),
         text_left: TEXT_BYTES_MAX,
         reasoning_left: REASONING_BYTES_MAX,
         calls: Vec::new(),
@@ -40,7 +40,7 @@ pub(in crate::work) fn bounded_calls(
 struct Bounding<F> {
     /// Calls in the whole message.
     asked: usize,
-    used: Size,
+    used: ContentSize,
     text_left: usize,
     reasoning_left: usize,
     calls: Vec<PendingCall>,
@@ -48,19 +48,23 @@ struct Bounding<F> {
 }
 
 impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
-    fn part(&mut self, part: Part) -> Option<Part> {
+    fn part(&mut self, part: MessagePart) -> Option<MessagePart> {
         match part {
-            Part::Text { .. } if self.text_left == 0 => None,
-            Part::Text { text } => {
+            MessagePart::Text { .. } if self.text_left == 0 => None,
+            MessagePart::Text { text } => {
                 let room = self.text_left;
                 self.text_left = room.saturating_sub(text.len());
-                Some(Part::Text { text: cut(text, room, "the text of one answer is limited") })
+                Some(MessagePart::Text { text: cut(text, room, "the text of one answer is limited") })
             }
-            Part::ToolUse(call) if self.calls.len() < CALLS_MAX => Some(Part::ToolUse(self.call(call))),
+            MessagePart::ToolUse(call) if self.calls.len() < CALLS_MAX => {
+                Some(MessagePart::ToolUse(self.call(call)))
+            }
             // Dropped; the last kept call reports the number.
-            Part::ToolUse(_) => None,
-            Part::Reasoning(reasoning) => self.reasoning(reasoning).map(Part::Reasoning),
-            Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => Some(part),
+            MessagePart::ToolUse(_) => None,
+            MessagePart::Reasoning(reasoning) => self.reasoning(reasoning).map(MessagePart::Reasoning),
+            MessagePart::Image { .. } | MessagePart::ImageRef { .. } | MessagePart::ToolResult(_) => {
+                Some(part)
+            }
         }
     }
 
@@ -80,7 +84,7 @@ impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
 
     fn call(&mut self, call: ToolUse) -> ToolUse {
         let rejected = self.rejection(&call);
-        let size = Size::of(&call.input);
+        let size = ContentSize::of(&call.input);
         let input = if rejected.is_some() {
             left_out(size)
         } else {
@@ -95,7 +99,7 @@ impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
     }
 
     fn rejection(&self, call: &ToolUse) -> Option<String> {
-        let size = Size::of(&call.input);
+        let size = ContentSize::of(&call.input);
         if call.name.len() > NAME_BYTES_MAX {
             return Some(format!(
                 "the name of the tool has {} bytes; there is no such tool",
@@ -134,7 +138,7 @@ fn short_id(id: String) -> String {
 
 /// A call as the chart keeps it. What it shows of the input is worked out here: as an expression it would have to write
 /// out all of it.
-fn entry(call: ToolUse, rejected: Option<String>, size: Size) -> PendingCall {
+fn entry(call: ToolUse, rejected: Option<String>, size: ContentSize) -> PendingCall {
     let input = call.input.to_json().to_string();
     let command = call.input.get("command").as_str();
     let shown = command.map_or_else(|| format!("{} {input}", call.name), str::to_owned);
@@ -154,7 +158,7 @@ mod tests {
     use rawko_model::Role;
 
     fn asked(calls: impl IntoIterator<Item = (String, String, Value)>) -> BoundedCalls {
-        let part = |(id, name, input)| Part::ToolUse(ToolUse { id, name, input });
+        let part = |(id, name, input)| MessagePart::ToolUse(ToolUse { id, name, input });
         let parts = calls.into_iter().map(part).collect();
         bounded_calls(Message { role: Role::Assistant, parts }, |call| call)
     }
@@ -218,9 +222,9 @@ mod tests {
 
     #[test]
     fn the_text_of_an_answer_has_a_bound() {
-        let text = |bytes: usize| Part::Text { text: "x".repeat(bytes) };
+        let text = |bytes: usize| MessagePart::Text { text: "x".repeat(bytes) };
         let call = |id: usize| {
-            Part::ToolUse(ToolUse { id: id.to_string(), name: "Read".into(), input: Value::Null })
+            MessagePart::ToolUse(ToolUse { id: id.to_string(), name: "Read".into(), input: Value::Null })
         };
         let table = [
             ("one that is long", vec![text(17 << 20)]),
@@ -229,8 +233,8 @@ mod tests {
         ];
         for (case, parts) in table {
             let bounded = bounded_calls(Message { role: Role::Assistant, parts }, |call| call);
-            let size = Size::of(&crate::work::types::value(&bounded.message));
-            assert!(size.fits(Size { bytes: 2 << 20, nodes: 10_000, depth: 80 }), "{case}: {size:?}");
+            let size = ContentSize::of(&crate::work::types::value(&bounded.message));
+            assert!(size.fits(ContentSize { bytes: 2 << 20, nodes: 10_000, depth: 80 }), "{case}: {size:?}");
             assert_eq!(bounded.message.tool_uses().count(), bounded.calls.len(), "{case}");
         }
     }
@@ -239,11 +243,13 @@ mod tests {
     fn reasoning_has_a_bound_and_a_signature_none_but_whole() {
         let thought = |bytes: usize, signature: Option<&str>| {
             let signature = signature.map(str::to_owned);
-            Part::Reasoning(Reasoning { text: "x".repeat(bytes), signature, ..Reasoning::default() })
+            MessagePart::Reasoning(Reasoning { text: "x".repeat(bytes), signature, ..Reasoning::default() })
         };
-        let sizes = |parts: Vec<Part>| -> Vec<usize> {
+        let sizes = |parts: Vec<MessagePart>| -> Vec<usize> {
             let bounded = bounded_calls(Message { role: Role::Assistant, parts }, |call| call);
-            let of = |part: &Part| if let Part::Reasoning(it) = part { Some(it.text.len()) } else { None };
+            let of = |part: &MessagePart| {
+                if let MessagePart::Reasoning(it) = part { Some(it.text.len()) } else { None }
+            };
             bounded.message.parts.iter().filter_map(of).collect()
         };
         let large = 1 << 20;

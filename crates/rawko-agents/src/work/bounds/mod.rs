@@ -14,7 +14,7 @@ mod transcript;
 
 pub(super) use calls::{BoundedCalls, bounded_calls};
 pub(super) use results::{TurnUse, bounded_data};
-pub(super) use size::Size;
+pub(super) use size::ContentSize;
 pub(super) use transcript::bounded_transcript;
 
 use rawko_core::Value;
@@ -28,9 +28,9 @@ pub(super) const INLINE_IMAGE_BYTES_MAX: usize = 16 * KIB;
 pub(super) const REQUEST_IMAGE_BYTES_MAX: u64 = 20 * MIB as u64;
 
 /// Input of one tool call. A model writes about half of this in its longest answer.
-const CALL_INPUT: Size = Size { bytes: MIB, nodes: 20_000, depth: 64 };
+const CALL_INPUT: ContentSize = ContentSize { bytes: MIB, nodes: 20_000, depth: 64 };
 /// Inputs of all tool calls of a completion.
-const CALLS: Size = Size { bytes: MIB + MIB / 2, nodes: 40_000, depth: 64 };
+const CALLS: ContentSize = ContentSize { bytes: MIB + MIB / 2, nodes: 40_000, depth: 64 };
 /// Tool calls of one completion.
 const CALLS_MAX: usize = 128;
 const NAME_BYTES_MAX: usize = 128;
@@ -52,15 +52,15 @@ const TURN_IMAGE_BYTES_MAX: u64 = 20 * MIB as u64;
 #[cfg(test)]
 const REPORTS_BYTES_MAX: usize = 4 * (8 * 50_000 + (CALLS_MAX - 8) * 5_000);
 /// Structured facts of a tool result.
-const DATA: Size = Size { bytes: MIB, nodes: 20_000, depth: 32 };
+const DATA: ContentSize = ContentSize { bytes: MIB, nodes: 20_000, depth: 32 };
 
 /// A structured answer.
-pub(super) const ANSWER: Size = Size { bytes: MIB, nodes: 20_000, depth: 64 };
+pub(super) const ANSWER: ContentSize = ContentSize { bytes: MIB, nodes: 20_000, depth: 64 };
 /// A conversation that is sent to a model. A larger one is compacted.
-pub(super) const CONVERSATION: Size = Size { bytes: 4 * MIB, nodes: 100_000, depth: 80 };
+pub(super) const CONVERSATION: ContentSize = ContentSize { bytes: 4 * MIB, nodes: 100_000, depth: 80 };
 
 /// Stands for an input that is too large.
-fn left_out(size: Size) -> Value {
+fn left_out(size: ContentSize) -> Value {
     Value::map([("left_out", Value::from(format!("{} bytes", size.bytes)))])
 }
 

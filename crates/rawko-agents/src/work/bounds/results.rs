@@ -4,7 +4,7 @@ use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DATA, INLINE_IMAGE_BYTES_MAX, RESULT_BYTES_MAX, Size, TURN_BYTES_MAX, TURN_IMAGE_BYTES_MAX, cut,
+    ContentSize, DATA, INLINE_IMAGE_BYTES_MAX, RESULT_BYTES_MAX, TURN_BYTES_MAX, TURN_IMAGE_BYTES_MAX, cut,
 };
 
 const RESULT_NOTE: &str = "one result is limited; ask for less at a time";
@@ -48,7 +48,7 @@ impl TurnUse {
 
 /// Structured facts that are too large are left out: the model has read the text.
 pub(in crate::work) fn bounded_data(data: Value) -> Value {
-    let size = Size::of(&data);
+    let size = ContentSize::of(&data);
     if size.fits(DATA) { data } else { Value::map([("left_out", Value::from(size.excess(DATA)))]) }
 }
 

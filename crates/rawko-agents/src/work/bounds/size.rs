@@ -6,31 +6,31 @@ use rawko_core::Value;
 const BYTES_PER_NODE: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::work) struct Size {
+pub(in crate::work) struct ContentSize {
     pub(in crate::work) bytes: usize,
     pub(in crate::work) nodes: usize,
     /// Lists and maps inside each other.
     pub(in crate::work) depth: usize,
 }
 
-impl Size {
+impl ContentSize {
     pub(in crate::work) fn of(value: &Value) -> Self {
-        let mut size = Size::default();
+        let mut size = ContentSize::default();
         size.add(value, 0);
         size
     }
 
-    pub(in crate::work) fn fits(self, within: Size) -> bool {
+    pub(in crate::work) fn fits(self, within: ContentSize) -> bool {
         self.bytes <= within.bytes && self.nodes <= within.nodes && self.depth <= within.depth
     }
 
-    pub(in crate::work) fn plus(self, other: Size) -> Size {
+    pub(in crate::work) fn plus(self, other: ContentSize) -> ContentSize {
         let (bytes, nodes) = (self.bytes.saturating_add(other.bytes), self.nodes.saturating_add(other.nodes));
-        Size { bytes, nodes, depth: self.depth.max(other.depth) }
+        ContentSize { bytes, nodes, depth: self.depth.max(other.depth) }
     }
 
     /// Which bound is exceeded, in words.
-    pub(in crate::work) fn excess(self, within: Size) -> String {
+    pub(in crate::work) fn excess(self, within: ContentSize) -> String {
         if self.bytes > within.bytes {
             format!("{} bytes, more than {}", self.bytes, within.bytes)
         } else if self.depth > within.depth {
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn sizes_are_counted_as_expressions_count() {
-        let of = |json: serde_json::Value| Size::of(&Value::from_json(json));
-        assert_eq!(of(json!(null)), Size { bytes: 16, nodes: 1, depth: 0 });
-        assert_eq!(of(json!("abc")), Size { bytes: 19, nodes: 1, depth: 0 });
-        assert_eq!(of(json!({"ab": [1, {}]})), Size { bytes: 16 * 4 + 2, nodes: 4, depth: 3 });
+        let of = |json: serde_json::Value| ContentSize::of(&Value::from_json(json));
+        assert_eq!(of(json!(null)), ContentSize { bytes: 16, nodes: 1, depth: 0 });
+        assert_eq!(of(json!("abc")), ContentSize { bytes: 19, nodes: 1, depth: 0 });
+        assert_eq!(of(json!({"ab": [1, {}]})), ContentSize { bytes: 16 * 4 + 2, nodes: 4, depth: 3 });
     }
 
     /// The largest conversation that can come about, and the output of the agent around it, pass the limits of expressions.

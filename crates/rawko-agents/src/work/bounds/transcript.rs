@@ -1,18 +1,18 @@
 //! The conversation of an agent that is a program, within the bounds of a chart. The program has its own memory; the
 //! newest part is what its caller needs.
 
-use super::{CALL_INPUT, CONVERSATION, RESULT_BYTES_MAX, Size, cut};
+use super::{CALL_INPUT, CONVERSATION, ContentSize, RESULT_BYTES_MAX, cut};
 use crate::work::types::value;
-use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_model::{Message, MessagePart, Role, ToolResult, ToolUse};
 
 const NOTE: &str = "one part of a conversation is limited";
 const LEFT_OUT: &str = "[the beginning of this conversation is left out: it is too long]";
 
 pub(in crate::work) fn bounded_transcript(messages: Vec<Message>) -> Vec<Message> {
     let mut messages: Vec<Message> = messages.into_iter().map(bounded).collect();
-    let mut size = Size::default();
+    let mut size = ContentSize::default();
     let newest = messages.iter().rev().take_while(|message| {
-        size = size.plus(Size::of(&value(message)));
+        size = size.plus(ContentSize::of(&value(message)));
         size.fits(CONVERSATION)
     });
     let kept = newest.count();
@@ -28,20 +28,24 @@ pub(in crate::work) fn bounded_transcript(messages: Vec<Message>) -> Vec<Message
 }
 
 fn is_start(message: &Message) -> bool {
-    message.role == Role::User && !message.parts.iter().any(|part| matches!(part, Part::ToolResult(_)))
+    message.role == Role::User && !message.parts.iter().any(|part| matches!(part, MessagePart::ToolResult(_)))
 }
 
 fn bounded(message: Message) -> Message {
-    let part = |part: Part| match part {
-        Part::Text { text } => Part::Text { text: cut(text, RESULT_BYTES_MAX, NOTE) },
-        Part::ToolResult(result) => {
-            Part::ToolResult(ToolResult { content: cut(result.content, RESULT_BYTES_MAX, NOTE), ..result })
+    let part = |part: MessagePart| match part {
+        MessagePart::Text { text } => MessagePart::Text { text: cut(text, RESULT_BYTES_MAX, NOTE) },
+        MessagePart::ToolResult(result) => MessagePart::ToolResult(ToolResult {
+            content: cut(result.content, RESULT_BYTES_MAX, NOTE),
+            ..result
+        }),
+        MessagePart::ToolUse(call) if !ContentSize::of(&call.input).fits(CALL_INPUT) => {
+            let input = super::left_out(ContentSize::of(&call.input));
+            MessagePart::ToolUse(ToolUse { input, ..call })
         }
-        Part::ToolUse(call) if !Size::of(&call.input).fits(CALL_INPUT) => {
-            let input = super::left_out(Size::of(&call.input));
-            Part::ToolUse(ToolUse { input, ..call })
-        }
-        Part::ToolUse(_) | Part::Image { .. } | Part::ImageRef { .. } | Part::Reasoning(_) => part,
+        MessagePart::ToolUse(_)
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::Reasoning(_) => part,
     };
     Message { parts: message.parts.into_iter().map(part).collect(), ..message }
 }
@@ -59,8 +63,8 @@ mod tests {
         let turn = |id: usize| {
             [
                 Message::text(Role::User, "go on"),
-                Message { role: Role::Assistant, parts: vec![Part::ToolUse(call(id))] },
-                Message { role: Role::User, parts: vec![Part::ToolResult(result(id))] },
+                Message { role: Role::Assistant, parts: vec![MessagePart::ToolUse(call(id))] },
+                Message { role: Role::User, parts: vec![MessagePart::ToolResult(result(id))] },
             ]
         };
         (0..count).flat_map(turn).collect()
@@ -70,7 +74,7 @@ mod tests {
     fn the_newest_part_is_kept() {
         for (count, bytes, is_whole) in [(3, 100, true), (100, 200_000, false), (2, 20 << 20, true)] {
             let bounded = bounded_transcript(turns(count, bytes));
-            assert!(Size::of(&value(&bounded)).fits(CONVERSATION.plus(Size {
+            assert!(ContentSize::of(&value(&bounded)).fits(CONVERSATION.plus(ContentSize {
                 bytes: 1000,
                 nodes: 10,
                 depth: 2
@@ -79,11 +83,11 @@ mod tests {
             assert!(is_start(&bounded[0]), "{count} of {bytes}");
             let last = bounded.last().unwrap();
             assert!(
-                matches!(&last.parts[0], Part::ToolResult(result) if result.id == (count - 1).to_string())
+                matches!(&last.parts[0], MessagePart::ToolResult(result) if result.id == (count - 1).to_string())
             );
             let calls = bounded.iter().flat_map(Message::tool_uses).count();
             let results = bounded.iter().flat_map(|message| &message.parts);
-            assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(_))).count(), calls);
+            assert_eq!(results.filter(|part| matches!(part, MessagePart::ToolResult(_))).count(), calls);
         }
     }
 }

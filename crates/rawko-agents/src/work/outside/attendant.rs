@@ -6,37 +6,37 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rawko_core::{ServiceClass, Value};
-use rawko_host::Call;
+use rawko_host::ServiceCall;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::account::Account;
 use super::halt::Halt;
 use super::request;
-use super::transcript::Transcript;
-use crate::work::hooked::Hooked;
+use super::transcript::ProgramTranscript;
+use crate::work::call_hooks::CallWithHooks;
 use crate::work::tool::{self, noticed};
 use crate::work::types::{AgentRun, CallPolicy, value};
-use crate::work::{AgentServices, untrust};
-use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Verdict};
+use crate::work::{AgentServices, untrusted_text};
+use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, LoopVerdict};
 use rawko_model::provider::StreamEvent;
-use rawko_model::{Message, Part, ToolResult, ToolUse, Usage};
-use rawko_programs::program::{Cancelling, ProgramHost, TurnResult};
-use rawko_tools::{Clearance, Grant, Running, ToolCall, ToolOutcome};
+use rawko_model::{Message, MessagePart, ToolResult, ToolUse, Usage};
+use rawko_programs::program::{CancelFuture, ProgramHost, TurnResult};
+use rawko_tools::{Clearance, Grant, ToolCall, ToolFuture, ToolOutcome};
 
 pub(super) struct Attendant<'w> {
     pub(super) agent_services: &'w AgentServices,
-    pub(super) call: &'w Call,
+    pub(super) call: &'w ServiceCall,
     pub(super) grant: Grant,
     loops: LoopSettings,
     deadline: Instant,
-    state: Mutex<State>,
+    state: Mutex<WorkState>,
     halting: Notify,
 }
 
 /// The state of the work so far.
-pub(super) struct State {
-    pub(super) transcript: Transcript,
+pub(super) struct WorkState {
+    pub(super) transcript: ProgramTranscript,
     pub(super) account: Account,
     pub(super) memory: LoopMemory,
     pub(super) plan: Value,
@@ -55,20 +55,20 @@ pub(super) struct State {
 impl<'w> Attendant<'w> {
     pub(super) fn new(
         agent_services: &'w AgentServices,
-        call: &'w Call,
+        call: &'w ServiceCall,
         grant: Grant,
         loops: LoopSettings,
         deadline: Instant,
         input: &AgentRun,
     ) -> Self {
-        let state = State {
-            transcript: Transcript::default(),
+        let state = WorkState {
+            transcript: ProgramTranscript::default(),
             account: Account::new(&CallPolicy::of(call).budget()),
             memory: input.memory.clone(),
             plan: input.plan.clone(),
             changes: 0,
             files: BTreeSet::new(),
-            untrusted: untrust::sources(&input.untrusted, &[]),
+            untrusted: untrusted_text::sources(&input.untrusted, &[]),
             runs: 0,
             session: request::session(call),
             halt: None,
@@ -78,7 +78,7 @@ impl<'w> Attendant<'w> {
     }
 
     /// A panic never leaves a partial change behind, so a poisoned lock is safe to use.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, WorkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +129,7 @@ impl<'w> Attendant<'w> {
         &self,
         asked: ToolUse,
         running: impl Future<Output = ToolOutcome>,
-    ) -> (ToolOutcome, Verdict) {
+    ) -> (ToolOutcome, LoopVerdict) {
         let memory = {
             let mut state = self.state();
             state.transcript.called(asked.clone());
@@ -137,7 +137,7 @@ impl<'w> Attendant<'w> {
         };
         let (outcome, memory, verdict) = tool::attempt(&asked, memory, &self.loops, running).await;
         self.state().memory = memory;
-        if let Verdict::Doom { detector, text } = &verdict {
+        if let LoopVerdict::Doom { detector, text } = &verdict {
             self.halt(Halt::Loop { detector: *detector, message: text.clone() });
         }
         (outcome, verdict)
@@ -146,7 +146,7 @@ impl<'w> Attendant<'w> {
     /// Completes an attempted call. `shown` is stored in the transcript.
     pub(super) fn close(&self, id: &str, shown: String, is_error: bool) {
         let result = ToolResult { id: id.to_owned(), content: shown, is_error };
-        self.call.teller.tell(value(&Part::ToolResult(result.clone())));
+        self.call.teller.tell(value(&MessagePart::ToolResult(result.clone())));
         self.state().transcript.returned(result);
     }
 
@@ -189,7 +189,7 @@ impl<'w> Attendant<'w> {
         if let Err(refused) = self.admit(&asked.name, &idempotency).await {
             return refused;
         }
-        let hooked = Hooked {
+        let hooked = CallWithHooks {
             agent_services: self.agent_services,
             asked,
             instance: &self.call.instance,
@@ -197,9 +197,9 @@ impl<'w> Attendant<'w> {
         };
         let outcome = hooked.run(self.agent_services.toolbox.run(call, &self.grant)).await;
         self.note(asked, &outcome);
-        let source = untrust::source(self.agent_services, asked, &outcome);
+        let source = untrusted_text::source(self.agent_services, asked, &outcome);
         self.taint(source.clone());
-        untrust::marked(outcome, source.as_deref())
+        untrusted_text::marked(outcome, source.as_deref())
     }
 
     /// Records a source of untrusted text.
@@ -237,7 +237,7 @@ impl<'w> Attendant<'w> {
 }
 
 impl ProgramHost for Attendant<'_> {
-    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+    fn tool(&self, tool_use: ToolUse) -> ToolFuture<'_> {
         Box::pin(async move {
             if let Err(used_up) = self.count_call() {
                 return ToolOutcome::failed(used_up);
@@ -266,7 +266,7 @@ impl ProgramHost for Attendant<'_> {
         self.state().account.spent(so_far);
     }
 
-    fn cancelled(&self) -> Cancelling<'_> {
+    fn cancelled(&self) -> CancelFuture<'_> {
         Box::pin(async move {
             tokio::select! {
                 () = self.halting.notified() => {}

@@ -12,20 +12,21 @@ use super::permission::{RequiredTool, absolute, directories, required_tools};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{ToolUse, Usage};
 use rawko_programs::program::{
-    AgentOperation, CallResult, Cancelling, Deciding, ProgramHost, Reading, Verdict, Writing,
+    AgentOperation, CancelFuture, DecisionFuture, EndedCall, OperationVerdict, ProgramHost, ReadFuture,
+    WriteFuture,
 };
-use rawko_tools::{Clearance, Effect, Judgement, Running, ToolCall, ToolOutcome};
+use rawko_tools::{Clearance, Judgement, PermissionEffect, ToolCall, ToolFuture, ToolOutcome};
 
 pub(super) struct Coder<'a> {
     attendant: &'a Attendant<'a>,
     /// The agent's working directory.
     cwd: &'a Path,
-    calls: Mutex<Calls>,
+    calls: Mutex<CoderCalls>,
 }
 
 /// The agent's tool calls, by its own ids.
 #[derive(Default)]
-struct Calls {
+struct CoderCalls {
     known: BTreeSet<String>,
     open: BTreeSet<String>,
     /// Allowed calls without a result.
@@ -41,7 +42,7 @@ impl<'a> Coder<'a> {
         Self { attendant, cwd, calls: Mutex::default() }
     }
 
-    fn calls(&self) -> MutexGuard<'_, Calls> {
+    fn calls(&self) -> MutexGuard<'_, CoderCalls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,9 +106,9 @@ impl<'a> Coder<'a> {
         outside.unwrap_or_else(|| ToolOutcome::ok("allowed"))
     }
 
-    async fn decide(&self, asked: AgentOperation) -> Verdict {
+    async fn decide(&self, asked: AgentOperation) -> OperationVerdict {
         if self.count(&asked.id).is_err() {
-            return Verdict::Deny;
+            return OperationVerdict::Deny;
         }
         let outcome = self.judge(&asked).await;
         let name = asked.tool.unwrap_or(asked.title);
@@ -116,12 +117,12 @@ impl<'a> Coder<'a> {
             let (outcome, _) = self.attendant.attempt(tool_use, std::future::ready(outcome)).await;
             self.calls().closed.insert(asked.id.clone());
             self.attendant.close(&asked.id, outcome.content, true);
-            return Verdict::Deny;
+            return OperationVerdict::Deny;
         }
         // Only the agent knows the result, so loop control does not see it.
         self.attendant.state().transcript.called(tool_use);
         self.calls().granted.insert(asked.id);
-        Verdict::Allow
+        OperationVerdict::Allow
     }
 
     /// Closes the calls of a turn whose results the agent did not report.
@@ -206,9 +207,9 @@ impl<'a> Coder<'a> {
 /// Returns the verdicts of the layers besides governance on one tool use.
 fn verdict(tool: &str, judged: &Judgement, outcome: &ToolOutcome) -> String {
     let effect = match judged.effect {
-        Effect::Allow => "allow",
-        Effect::Ask => "ask about",
-        Effect::Deny => "deny",
+        PermissionEffect::Allow => "allow",
+        PermissionEffect::Ask => "ask about",
+        PermissionEffect::Deny => "deny",
     };
     let by = if judged.rule.is_empty() { String::new() } else { format!(" ({})", judged.rule) };
     let tools = match outcome.is_error {
@@ -219,7 +220,7 @@ fn verdict(tool: &str, judged: &Judgement, outcome: &ToolOutcome) -> String {
 }
 
 impl ProgramHost for Coder<'_> {
-    fn tool(&self, tool_use: ToolUse) -> Running<'_> {
+    fn tool(&self, tool_use: ToolUse) -> ToolFuture<'_> {
         self.attendant.tool(tool_use)
     }
 
@@ -243,12 +244,12 @@ impl ProgramHost for Coder<'_> {
         self.attendant.spent(so_far);
     }
 
-    fn cancelled(&self) -> Cancelling<'_> {
+    fn cancelled(&self) -> CancelFuture<'_> {
         self.attendant.cancelled()
     }
 
-    fn returned(&self, result: CallResult) {
-        let CallResult { id, name, input, content, is_error } = result;
+    fn returned(&self, result: EndedCall) {
+        let EndedCall { id, name, input, content, is_error } = result;
         let is_granted = {
             let mut calls = self.calls();
             if !calls.closed.insert(id.clone()) {
@@ -263,15 +264,15 @@ impl ProgramHost for Coder<'_> {
         self.attendant.close(&id, content, is_error);
     }
 
-    fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
+    fn permit(&self, asked: AgentOperation) -> DecisionFuture<'_> {
         Box::pin(self.decide(asked))
     }
 
-    fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> Reading<'_> {
+    fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> ReadFuture<'_> {
         Box::pin(self.read(path, line, limit))
     }
 
-    fn write_file(&self, path: PathBuf, content: String) -> Writing<'_> {
+    fn write_file(&self, path: PathBuf, content: String) -> WriteFuture<'_> {
         Box::pin(self.write(path, content))
     }
 }

@@ -15,19 +15,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 use tokio::time::{Instant, timeout_at};
 
 use self::attendant::Attendant;
 use self::coder::Coder;
 use self::halt::Halt;
-use self::report::Report;
-use self::stopping::{Next, Rounds, Stopped};
+use self::report::WorkReport;
+use self::stopping::{AfterTurn, RepeatedRequests, StoppedWork};
 use super::attachments::{AttachedImages, load_all};
 use super::open::Isolation;
 use super::types::{AgentResult, CallPolicy, CloseOutput, value};
 use super::{AgentServices, open, trees};
-use crate::agent::{AgentCommand, AgentFile, Kind};
+use crate::agent::{AgentCommand, AgentFile, AgentKind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Role};
@@ -43,10 +43,10 @@ const ENDING_MAX: Duration = Duration::from_secs(15);
 pub(super) async fn isolated(
     agent_services: &AgentServices,
     project: &AgentServices,
-    call: Call,
+    call: ServiceCall,
 ) -> Result<Value, ServiceError> {
     let agent = agent_services.agent(ServiceName::of(&call.name).member)?;
-    let (owner, name) = (call.idempotency.to_string(), super::apart::name_of_call(&call, &agent.name));
+    let (owner, name) = (call.idempotency.to_string(), super::isolation::name_of_call(&call, &agent.name));
     let asked = request::isolation(&call);
     let asked = Isolation { isolation: &asked.isolation, worktree: &asked.worktree };
     if agent_services.worktree.is_some() || project.isolate(agent, &owner, &name, asked).await?.is_none() {
@@ -56,11 +56,11 @@ pub(super) async fn isolated(
         return Err(ServiceError::new(Category::Failed, "the worktree of this agent is gone"));
     };
     let result = turn(&own, call).await;
-    let CloseOutput { worktree } = super::apart::close(project, &owner).await?;
+    let CloseOutput { worktree } = super::isolation::close(project, &owner).await?;
     Ok(value(&AgentResult { worktree, ..result? }))
 }
 
-async fn turn(agent_services: &AgentServices, call: Call) -> Result<AgentResult, ServiceError> {
+async fn turn(agent_services: &AgentServices, call: ServiceCall) -> Result<AgentResult, ServiceError> {
     let started = Instant::now();
     let agent = agent_services.agent(ServiceName::of(&call.name).member)?;
     let input = request::input(agent, &call)?;
@@ -90,7 +90,7 @@ async fn turn(agent_services: &AgentServices, call: Call) -> Result<AgentResult,
         Some(_) | None => &input.goal,
     };
     let schema = open::schema(&input.schema)?;
-    let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
+    let job = ProgramJob { agent, program, attendant, loops, goal, schema, started, deadline };
     let label = ServiceClass::Agent.named(&agent.name);
     let (result, checkpoint) = trees::recorded(agent_services, &call, &label, job.run(first)).await;
     let mut result = result?;
@@ -103,7 +103,7 @@ async fn turn(agent_services: &AgentServices, call: Call) -> Result<AgentResult,
 }
 
 /// One execution of one program.
-struct Job<'w> {
+struct ProgramJob<'w> {
     agent: &'w AgentFile,
     program: ProgramAgent,
     attendant: Attendant<'w>,
@@ -114,26 +114,26 @@ struct Job<'w> {
     deadline: Instant,
 }
 
-impl Job<'_> {
+impl ProgramJob<'_> {
     /// Runs rounds until the program is done or must stop.
     async fn run(&self, first: TurnRequest) -> Result<AgentResult, ServiceError> {
-        let (mut request, mut rounds) = (first.clone(), Rounds::default());
+        let (mut request, mut rounds) = (first.clone(), RepeatedRequests::default());
         loop {
             let result = self.round(request).await?;
             let words = match self.next(&result, &mut rounds) {
-                Next::Again { words } => words,
-                Next::Finished { data } => return Ok(self.report(data).finished()),
-                Next::Limit { code, message } => {
+                AfterTurn::Again { words } => words,
+                AfterTurn::Finished { data } => return Ok(self.report(data).finished()),
+                AfterTurn::Limit { code, message } => {
                     return Err(self.report(result.data).limit(Some(code), &message));
                 }
-                Next::Filtered => {
+                AfterTurn::Filtered => {
                     let message = "the provider filtered the answer";
                     return Err(self.unfit(result, Category::Failed, "content_filter", message));
                 }
-                Next::Unfit { message } => {
+                AfterTurn::Unfit { message } => {
                     return Err(self.unfit(result, Category::InvalidAnswer, "unfit", &message));
                 }
-                Next::GoalMissed { message } => {
+                AfterTurn::GoalMissed { message } => {
                     return Err(self.unfit(result, Category::Failed, "goal_missed", &message));
                 }
             };
@@ -175,9 +175,9 @@ impl Job<'_> {
         }
     }
 
-    fn next(&self, result: &TurnResult, rounds: &mut Rounds) -> Next {
+    fn next(&self, result: &TurnResult, rounds: &mut RepeatedRequests) -> AfterTurn {
         let state = self.attendant.state();
-        let stopped = Stopped {
+        let stopped = StoppedWork {
             result,
             text: state.transcript.text(),
             plan: &state.plan,
@@ -201,8 +201,8 @@ impl Job<'_> {
         self.report(result.data).unfit(category, code, message)
     }
 
-    fn report(&self, data: Value) -> Report<'_> {
-        Report { agent: &self.agent.name, attendant: &self.attendant, started: self.started, data }
+    fn report(&self, data: Value) -> WorkReport<'_> {
+        WorkReport { agent: &self.agent.name, attendant: &self.attendant, started: self.started, data }
     }
 }
 
@@ -220,9 +220,11 @@ fn program(
 ) -> Result<ProgramAgent, ServiceError> {
     let wrong = |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
     let wire = match agent.kind {
-        Kind::Process => WireFormat::lines(),
-        Kind::Acp => WireFormat::acp(),
-        Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => return Err(wrong("is not a program")),
+        AgentKind::Process => WireFormat::lines(),
+        AgentKind::Acp => WireFormat::acp(),
+        AgentKind::Llm | AgentKind::Human | AgentKind::Scripted | AgentKind::Chart => {
+            return Err(wrong("is not a program"));
+        }
     };
     let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
     let cwd =

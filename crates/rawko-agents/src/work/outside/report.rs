@@ -15,14 +15,14 @@ use rawko_programs::program::TurnError;
 const TEXT_NOTE: &str = "the text of one answer is limited";
 
 /// Builds the result or the error of a finished run.
-pub(super) struct Report<'a> {
+pub(super) struct WorkReport<'a> {
     pub(super) agent: &'a str,
     pub(super) attendant: &'a Attendant<'a>,
     pub(super) started: Instant,
     pub(super) data: Value,
 }
 
-impl Report<'_> {
+impl WorkReport<'_> {
     pub(super) fn finished(&self) -> AgentResult {
         self.work("finished")
     }
@@ -75,7 +75,7 @@ impl Report<'_> {
     }
 
     fn error(&self, category: Category, message: &str, outcome: &str, failure: AgentFailure) -> ServiceError {
-        let details = FailedWork { work: self.work(outcome), failure };
+        let details = UnfinishedWork { work: self.work(outcome), failure };
         ServiceError::new(category, message).with_details(value(&details))
     }
 
@@ -102,7 +102,7 @@ impl Report<'_> {
 
 /// The work so far beside the reason that it ended.
 #[derive(serde::Serialize)]
-struct FailedWork {
+struct UnfinishedWork {
     #[serde(flatten)]
     work: AgentResult,
     #[serde(flatten)]

@@ -2,16 +2,16 @@
 //! read it.
 
 use rawko_core::{Map, Value};
-use rawko_host::{AgentRequest, Call, Category, ServiceError};
+use rawko_host::{AgentRequest, Category, ServiceCall, ServiceError};
 use serde::Deserialize;
 
-use crate::agent::{AgentFile, Kind};
-use crate::work::cast;
+use crate::agent::{AgentFile, AgentKind};
+use crate::work::agent_resolver;
 use crate::work::complete::text;
-use crate::work::open::{self, Named};
+use crate::work::open::{self, NamedPhase};
 use crate::work::types::AgentRun;
 use rawko_model::provider::OutputSchema;
-use rawko_model::{Message, Part, Role};
+use rawko_model::{Message, MessagePart, Role};
 use rawko_programs::program::TurnRequest;
 use rawko_tools::Grant;
 
@@ -31,17 +31,17 @@ pub(super) struct IsolationInput {
     pub(super) worktree: Value,
 }
 
-pub(super) fn isolation(call: &Call) -> IsolationInput {
+pub(super) fn isolation(call: &ServiceCall) -> IsolationInput {
     call.input.read().unwrap_or_default()
 }
 
 /// Returns the session to resume.
-pub(super) fn session(call: &Call) -> Option<String> {
+pub(super) fn session(call: &ServiceCall) -> Option<String> {
     call.input.read::<ProgramInput>().unwrap_or_default().session
 }
 
 /// Returns the caller's input, with reserved keys separated from the data.
-pub(super) fn input(agent: &AgentFile, call: &Call) -> Result<AgentRun, ServiceError> {
+pub(super) fn input(agent: &AgentFile, call: &ServiceCall) -> Result<AgentRun, ServiceError> {
     let mut given = call.input.clone();
     if let Value::Map(map) = &given {
         let mut rest: Map = (**map).clone();
@@ -52,7 +52,7 @@ pub(super) fn input(agent: &AgentFile, call: &Call) -> Result<AgentRun, ServiceE
     }
     let casting =
         AgentRequest { agent: &agent.name, input: &given, policy: &call.policy, instance: &call.instance };
-    cast::input(agent, &casting).read().map_err(|error| {
+    agent_resolver::input(agent, &casting).read().map_err(|error| {
         let message = format!("the input of `{}` does not have its type: {error}", call.name);
         ServiceError::new(Category::Failed, message)
     })
@@ -61,11 +61,11 @@ pub(super) fn input(agent: &AgentFile, call: &Call) -> Result<AgentRun, ServiceE
 /// Builds the first request and its messages.
 pub(super) fn first(
     agent: &AgentFile,
-    phase: Named<'_>,
+    phase: NamedPhase<'_>,
     input: &AgentRun,
-    call: &Call,
+    call: &ServiceCall,
 ) -> Result<(TurnRequest, Vec<Message>), ServiceError> {
-    let task = open::Task {
+    let task = open::TaskInput {
         messages: input.messages.as_deref(),
         prompt: &input.prompt,
         data: &input.data,
@@ -87,7 +87,7 @@ pub(super) fn first(
         schema: schema.map(|schema| schema.schema).unwrap_or_default(),
         ..TurnRequest::default()
     };
-    if agent.kind == Kind::Acp {
+    if agent.kind == AgentKind::Acp {
         in_one_text(&mut request, &messages);
     }
     Ok((request, messages))
@@ -96,7 +96,7 @@ pub(super) fn first(
 /// Thoughts of a model are its own: programs get the conversation without them.
 fn without_reasoning(mut messages: Vec<Message>) -> Vec<Message> {
     for message in &mut messages {
-        message.parts.retain(|part| !matches!(part, Part::Reasoning(_)));
+        message.parts.retain(|part| !matches!(part, MessagePart::Reasoning(_)));
     }
     messages
 }
@@ -111,10 +111,12 @@ pub(super) fn again(
 ) -> TurnRequest {
     let prompt = match agent.kind {
         // It may be unable to load its session, and then has no memory of it.
-        Kind::Acp => {
+        AgentKind::Acp => {
             format!("{}\n\nYou have worked on this before, and said:\n{said}\n\n{words}", first.prompt)
         }
-        Kind::Llm | Kind::Process | Kind::Human | Kind::Scripted | Kind::Chart => words.to_owned(),
+        AgentKind::Llm | AgentKind::Process | AgentKind::Human | AgentKind::Scripted | AgentKind::Chart => {
+            words.to_owned()
+        }
     };
     TurnRequest { prompt, messages, ..first.clone() }
 }
@@ -127,7 +129,7 @@ fn apart(messages: &[Message]) -> (Vec<Message>, String) {
         before.push(last.clone());
         return (before, "Go on.".to_owned());
     }
-    let others: Vec<Part> = last.parts.iter().filter(|part| !is_text(part)).cloned().collect();
+    let others: Vec<MessagePart> = last.parts.iter().filter(|part| !is_text(part)).cloned().collect();
     if !others.is_empty() {
         before.push(Message { role: Role::User, parts: others });
     }
@@ -135,14 +137,14 @@ fn apart(messages: &[Message]) -> (Vec<Message>, String) {
     (before, if words.is_empty() { "Go on.".to_owned() } else { words })
 }
 
-fn is_text(part: &Part) -> bool {
+fn is_text(part: &MessagePart) -> bool {
     match part {
-        Part::Text { .. } => true,
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => false,
+        MessagePart::Text { .. } => true,
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => false,
     }
 }
 
@@ -172,10 +174,13 @@ fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
     request.prompt = texts.join("\n\n");
 }
 
-fn is_image(part: &Part) -> bool {
+fn is_image(part: &MessagePart) -> bool {
     match part {
-        Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
+        MessagePart::Image { .. } | MessagePart::ImageRef { .. } => true,
+        MessagePart::Text { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => false,
     }
 }
 

@@ -11,14 +11,14 @@ use rawko_programs::program::TurnResult;
 
 /// Number of repeated requests, by reason.
 #[derive(Default)]
-pub(super) struct Rounds {
+pub(super) struct RepeatedRequests {
     challenges: u32,
     continuations: u32,
     repairs: u32,
 }
 
 /// The state of the work when it stops.
-pub(super) struct Stopped<'a> {
+pub(super) struct StoppedWork<'a> {
     pub(super) result: &'a TurnResult,
     pub(super) text: &'a str,
     pub(super) plan: &'a Value,
@@ -28,7 +28,7 @@ pub(super) struct Stopped<'a> {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum AfterTurn {
     Finished {
         data: Value,
     },
@@ -52,54 +52,54 @@ pub(super) enum Next {
     },
 }
 
-impl Rounds {
-    pub(super) fn next(&mut self, stopped: &Stopped<'_>, loops: &LoopSettings) -> Next {
+impl RepeatedRequests {
+    pub(super) fn next(&mut self, stopped: &StoppedWork<'_>, loops: &LoopSettings) -> AfterTurn {
         match stopped.result.stop_reason {
-            StopReason::ContentFilter => return Next::Filtered,
+            StopReason::ContentFilter => return AfterTurn::Filtered,
             StopReason::Length => return self.cut_off(loops),
             StopReason::Stop | StopReason::ToolCalls | StopReason::Other => {}
         }
         match answer(stopped) {
             Ok(data) if stopped.misses(&data) => self.missed(stopped.goal, loops),
-            Ok(data) => Next::Finished { data },
+            Ok(data) => AfterTurn::Finished { data },
             Err((completion, unfit)) => self.unfit(stopped, &completion, &unfit),
         }
     }
 
-    fn cut_off(&mut self, loops: &LoopSettings) -> Next {
+    fn cut_off(&mut self, loops: &LoopSettings) -> AfterTurn {
         self.continuations += 1;
         if self.continuations > loops.continuations_max {
             let message = "the answer was cut at the output limit again and again".to_owned();
-            return Next::Limit { code: "output_length", message };
+            return AfterTurn::Limit { code: "output_length", message };
         }
         let words =
             "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";
-        Next::Again { words: words.to_owned() }
+        AfterTurn::Again { words: words.to_owned() }
     }
 
-    fn missed(&mut self, goal: &Value, loops: &LoopSettings) -> Next {
+    fn missed(&mut self, goal: &Value, loops: &LoopSettings) -> AfterTurn {
         self.challenges += 1;
         let missing = goal.get("missing").as_str().unwrap_or("what this is for is not done yet");
         if self.challenges > loops.challenges_max {
             let message = format!("the agent stopped {} times although {missing}", self.challenges);
-            return Next::GoalMissed { message };
+            return AfterTurn::GoalMissed { message };
         }
-        Next::Again { words: format!("You stopped, but {missing}") }
+        AfterTurn::Again { words: format!("You stopped, but {missing}") }
     }
 
-    fn unfit(&mut self, stopped: &Stopped<'_>, completion: &Completion, unfit: &Unfit) -> Next {
+    fn unfit(&mut self, stopped: &StoppedWork<'_>, completion: &Completion, unfit: &Unfit) -> AfterTurn {
         let more = stopped
             .schema
             .and_then(|schema| Repair::default().messages(self.repairs, completion, unfit, schema));
         self.repairs += 1;
         match more.as_deref() {
-            Some([.., words]) => Next::Again { words: text(words) },
-            Some([]) | None => Next::Unfit { message: unfit.to_string() },
+            Some([.., words]) => AfterTurn::Again { words: text(words) },
+            Some([]) | None => AfterTurn::Unfit { message: unfit.to_string() },
         }
     }
 }
 
-impl Stopped<'_> {
+impl StoppedWork<'_> {
     /// Returns true if the goal's requirements are not met, like the guard of the chart `agent`.
     fn misses(&self, data: &Value) -> bool {
         let needs = self.goal.get("needs").as_list().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Stopped<'_> {
 }
 
 /// Returns the agent's data or, with a schema, the data found in its text.
-fn answer(stopped: &Stopped<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
+fn answer(stopped: &StoppedWork<'_>) -> Result<Value, (Box<Completion>, Unfit)> {
     let data = &stopped.result.data;
     let Some(schema) = stopped.schema else { return Ok(data.clone()) };
     let said = if data.is_null() { stopped.text.to_owned() } else { data.to_string() };
@@ -143,7 +143,7 @@ mod tests {
         schema: Option<&str>,
         text: &str,
         data: &str,
-    ) -> Vec<Next> {
+    ) -> Vec<AfterTurn> {
         let result = TurnResult {
             text: text.into(),
             data: value(data),
@@ -153,7 +153,7 @@ mod tests {
         };
         let schema = schema.map(|schema| OutputSchema { name: "answer".into(), schema: value(schema) });
         let goal = value(goal);
-        let stopped = Stopped {
+        let stopped = StoppedWork {
             result: &result,
             text,
             plan: &Value::Null,
@@ -161,18 +161,18 @@ mod tests {
             goal: &goal,
             schema: schema.as_ref(),
         };
-        let (mut rounds, loops) = (Rounds::default(), LoopSettings::default());
+        let (mut rounds, loops) = (RepeatedRequests::default(), LoopSettings::default());
         (0..4).map(|_| rounds.next(&stopped, &loops)).collect()
     }
 
-    fn words(next: &[Next]) -> Vec<&'static str> {
-        let word = |next: &Next| match next {
-            Next::Finished { .. } => "finished",
-            Next::Again { .. } => "again",
-            Next::Limit { .. } => "limit",
-            Next::Filtered => "filtered",
-            Next::Unfit { .. } => "unfit",
-            Next::GoalMissed { .. } => "missed",
+    fn words(next: &[AfterTurn]) -> Vec<&'static str> {
+        let word = |next: &AfterTurn| match next {
+            AfterTurn::Finished { .. } => "finished",
+            AfterTurn::Again { .. } => "again",
+            AfterTurn::Limit { .. } => "limit",
+            AfterTurn::Filtered => "filtered",
+            AfterTurn::Unfit { .. } => "unfit",
+            AfterTurn::GoalMissed { .. } => "missed",
         };
         next.iter().map(word).collect()
     }
@@ -200,7 +200,9 @@ mod tests {
         }
         assert_eq!(
             rounds(Stop, change, None, "done", "null")[3],
-            Next::GoalMissed { message: "the agent stopped 4 times although nothing was changed".into() }
+            AfterTurn::GoalMissed {
+                message: "the agent stopped 4 times although nothing was changed".into()
+            }
         );
     }
 }

@@ -1,9 +1,9 @@
 //! The transcript as messages: for the program's caller, and for its own next round.
 
-use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_model::{Message, MessagePart, Role, ToolResult, ToolUse};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Transcript {
+pub(super) struct ProgramTranscript {
     pub(super) messages: Vec<Message>,
     /// The agent's text in this round.
     text: String,
@@ -11,7 +11,7 @@ pub(super) struct Transcript {
     text_before: String,
 }
 
-impl Transcript {
+impl ProgramTranscript {
     /// Adds a message to the agent.
     pub(super) fn ask(&mut self, message: Message) {
         if !self.text.trim().is_empty() {
@@ -30,16 +30,16 @@ impl Transcript {
         self.text.push_str(text);
         let parts = self.parts(Role::Assistant);
         match parts.last_mut() {
-            Some(Part::Text { text: before }) => before.push_str(text),
+            Some(MessagePart::Text { text: before }) => before.push_str(text),
             Some(
-                Part::Image { .. }
-                | Part::ImageRef { .. }
-                | Part::ToolUse(_)
-                | Part::ToolResult(_)
-                | Part::Reasoning(_),
+                MessagePart::Image { .. }
+                | MessagePart::ImageRef { .. }
+                | MessagePart::ToolUse(_)
+                | MessagePart::ToolResult(_)
+                | MessagePart::Reasoning(_),
             )
             | None => {
-                parts.push(Part::Text { text: text.to_owned() });
+                parts.push(MessagePart::Text { text: text.to_owned() });
             }
         }
     }
@@ -48,13 +48,13 @@ impl Transcript {
     pub(super) fn answered(&mut self, text: &str) {
         let is_said = self.text.trim_end().ends_with(text.trim_end());
         if !is_said {
-            self.parts(Role::Assistant).push(Part::Text { text: text.to_owned() });
+            self.parts(Role::Assistant).push(MessagePart::Text { text: text.to_owned() });
         }
         text.clone_into(&mut self.text);
     }
 
     pub(super) fn called(&mut self, tool_use: ToolUse) {
-        self.parts(Role::Assistant).push(Part::ToolUse(tool_use));
+        self.parts(Role::Assistant).push(MessagePart::ToolUse(tool_use));
     }
 
     /// Adds a result after its call: another call may have begun meanwhile.
@@ -62,12 +62,12 @@ impl Transcript {
         let has_call = |message: &Message| message.tool_uses().any(|asked| asked.id == result.id);
         let after = self.messages.iter().rposition(has_call).map(|at| at + 1);
         match after.and_then(|at| self.messages.get_mut(at)) {
-            Some(next) if next.role == Role::User => next.parts.push(Part::ToolResult(result)),
+            Some(next) if next.role == Role::User => next.parts.push(MessagePart::ToolResult(result)),
             Some(_) => {
-                let message = Message { role: Role::User, parts: vec![Part::ToolResult(result)] };
+                let message = Message { role: Role::User, parts: vec![MessagePart::ToolResult(result)] };
                 self.messages.insert(after.unwrap_or_default(), message);
             }
-            None => self.parts(Role::User).push(Part::ToolResult(result)),
+            None => self.parts(Role::User).push(MessagePart::ToolResult(result)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Transcript {
     }
 
     /// Returns the parts of the last message if it has this role, or of a new one.
-    fn parts(&mut self, role: Role) -> &mut Vec<Part> {
+    fn parts(&mut self, role: Role) -> &mut Vec<MessagePart> {
         if self.messages.last().is_none_or(|last| last.role != role) {
             self.messages.push(Message { role, parts: Vec::new() });
         }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_conversation_takes_turns_and_leaves_no_call_open() {
         let call = |id: &str| ToolUse { id: id.into(), name: "Read".into(), input: Value::Null };
-        let mut transcript = Transcript::default();
+        let mut transcript = ProgramTranscript::default();
         transcript.ask(Message::text(Role::User, "Mend it."));
         transcript.said("let me ");
         transcript.said("look");
@@ -132,7 +132,7 @@ mod tests {
             ("only answered", "", "done", 1),
             ("an answer after talk", "let me look", "it was a typing error", 2),
         ] {
-            let mut transcript = Transcript::default();
+            let mut transcript = ProgramTranscript::default();
             if !said.is_empty() {
                 transcript.said(said);
             }

@@ -1,7 +1,7 @@
 //! The arbiter's services and the extraction of memories. The context that a decision is based on is
 //! `rawko_arbiter::Orchestration`.
 
-use rawko_arbiter::{By, Decided, DecisionRecord, Kind};
+use rawko_arbiter::{ArbiterDecision, DecisionKind, DecisionOrigin, DecisionRecord};
 use rawko_core::Value;
 use rawko_model::Usage;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub(in crate::work) struct ArbiterOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::work) decision: Option<DecisionRecord>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    kind: Option<Kind>,
+    kind: Option<DecisionKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub(in crate::work) struct ArbiterOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     question: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
+    by: Option<DecisionOrigin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     /// Written even if empty, to clear the previous agent's memories.
@@ -59,14 +59,14 @@ pub(in crate::work) struct SelectedAgent {
 
 impl ArbiterOutput {
     /// The result of `work:select`.
-    pub(in crate::work) fn selection(decided: &Decided, usage: Usage, record: Value) -> Self {
+    pub(in crate::work) fn selection(decided: &ArbiterDecision, usage: Usage, record: Value) -> Self {
         let agent = decided.agent.clone().map(|name| SelectedAgent { name });
         let decision = Some(decided.record());
         Self { agent, decision, usage, record, ..Self::default() }
     }
 
     /// The result of `work:evaluate`.
-    pub(in crate::work) fn evaluation(decided: &Decided, usage: Usage, record: Value) -> Self {
+    pub(in crate::work) fn evaluation(decided: &ArbiterDecision, usage: Usage, record: Value) -> Self {
         let DecisionRecord { kind, mode, reason, summary, question, by, why } = decided.record();
         let (kind, by, why) = (Some(kind), Some(by), Some(why));
         Self { kind, mode, reason, summary, question, by, why, usage, record, ..Self::default() }

@@ -1,9 +1,9 @@
 //! Tool calls: deciding on them, running them, and collecting their results.
 
-use rawko_arbiter::loop_control::{CallFingerprint, Detector, LoopMemory, LoopSettings, Verdict};
+use rawko_arbiter::loop_control::{CallFingerprint, Detector, LoopMemory, LoopSettings, LoopVerdict};
 use rawko_arbiter::{Circumstances, RecoveryOption};
 use rawko_core::Value;
-use rawko_model::{Part, ToolResult, ToolUse};
+use rawko_model::{MessagePart, ToolResult, ToolUse};
 use rawko_tools::Grant;
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +27,13 @@ pub(in crate::work) struct PendingCall {
     pub(in crate::work) size: Option<u64>,
     /// The kind of group that it can be part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::work) together: Option<Together>,
+    pub(in crate::work) together: Option<CallGroup>,
 }
 
 /// Calls that can run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::work) enum Together {
+pub(in crate::work) enum CallGroup {
     /// Calls that only read.
     Read,
     /// Sub-agents.
@@ -42,7 +42,7 @@ pub(in crate::work) enum Together {
 
 impl PendingCall {
     pub(in crate::work) fn is_agent(&self) -> bool {
-        self.together == Some(Together::Agent)
+        self.together == Some(CallGroup::Agent)
     }
 
     pub(in crate::work) fn tool_use(&self) -> ToolUse {
@@ -124,7 +124,7 @@ pub(in crate::work) struct ToolInput {
     #[serde(default)]
     pub(in crate::work) notes: Value,
     pub(in crate::work) agent: Option<String>,
-    pub(in crate::work) approval: Option<Approval>,
+    pub(in crate::work) approval: Option<CallApproval>,
     #[serde(default, deserialize_with = "or_default")]
     pub(in crate::work) untrusted: Vec<String>,
     /// Hosts that a person approved for this run.
@@ -137,7 +137,7 @@ pub(in crate::work) struct ToolInput {
 /// A person's approval of one call, as the chart `agent` records it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::work) struct Approval {
+pub(in crate::work) struct CallApproval {
     #[serde(deserialize_with = "or_default")]
     pub(in crate::work) approved: bool,
     pub(in crate::work) by: Option<String>,
@@ -156,7 +156,7 @@ pub(in crate::work) struct AuditedInput {
     #[serde(deserialize_with = "lenient")]
     pub(in crate::work) hosts: Option<Vec<String>>,
     #[serde(deserialize_with = "lenient")]
-    pub(in crate::work) approval: Option<Approval>,
+    pub(in crate::work) approval: Option<CallApproval>,
     #[serde(deserialize_with = "lenient")]
     pub(in crate::work) grant: Option<Grant>,
     #[serde(deserialize_with = "lenient")]
@@ -192,7 +192,7 @@ impl From<ToolResult> for ToolResultPart {
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct ToolOutput {
     pub(in crate::work) result: ToolResultPart,
-    pub(in crate::work) images: Vec<Part>,
+    pub(in crate::work) images: Vec<MessagePart>,
     pub(in crate::work) attached: Vec<Value>,
     /// The new plan, of the plan tools.
     pub(in crate::work) plan: Value,
@@ -229,7 +229,7 @@ pub(in crate::work) struct ToolOutput {
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct GroupedResult {
     pub(in crate::work) result: ToolResultPart,
-    pub(in crate::work) images: Vec<Part>,
+    pub(in crate::work) images: Vec<MessagePart>,
     pub(in crate::work) attached: Vec<Value>,
     pub(in crate::work) usage: Value,
     pub(in crate::work) recovery: Vec<RecoveryOption>,
@@ -281,13 +281,13 @@ pub(in crate::work) enum VerdictWord {
     Doom,
 }
 
-impl From<&Verdict> for VerdictWord {
-    fn from(verdict: &Verdict) -> Self {
+impl From<&LoopVerdict> for VerdictWord {
+    fn from(verdict: &LoopVerdict) -> Self {
         match verdict {
-            Verdict::Fine => VerdictWord::Fine,
-            Verdict::Notice { .. } => VerdictWord::Notice,
-            Verdict::Block { .. } => VerdictWord::Block,
-            Verdict::Doom { .. } => VerdictWord::Doom,
+            LoopVerdict::Fine => VerdictWord::Fine,
+            LoopVerdict::Notice { .. } => VerdictWord::Notice,
+            LoopVerdict::Block { .. } => VerdictWord::Block,
+            LoopVerdict::Doom { .. } => VerdictWord::Doom,
         }
     }
 }
@@ -306,7 +306,7 @@ pub(in crate::work) struct TokenCount {
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct CollectInput {
     pub(in crate::work) calls: Vec<PendingCall>,
-    pub(in crate::work) outcomes: Vec<Settled>,
+    pub(in crate::work) outcomes: Vec<SettledCall>,
     /// Number of results of the turn before these.
     #[serde(default, deserialize_with = "or_default")]
     pub(in crate::work) before: usize,
@@ -324,7 +324,7 @@ pub(in crate::work) struct CollectInput {
 /// The outcome of one call of an `each`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::work) struct Settled {
+pub(in crate::work) struct SettledCall {
     pub(in crate::work) status: String,
     pub(in crate::work) data: Value,
     pub(in crate::work) error: Value,
@@ -333,7 +333,7 @@ pub(in crate::work) struct Settled {
 /// A result or an error of a tool or of an agent. An agent may be anything, so nothing about it is certain.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::work) struct Collected {
+pub(in crate::work) struct CollectedResult {
     #[serde(deserialize_with = "lenient")]
     pub(in crate::work) usage: Option<TokenCount>,
     #[serde(rename = "filesModified", deserialize_with = "lenient")]
@@ -345,7 +345,7 @@ pub(in crate::work) struct Collected {
     #[serde(deserialize_with = "lenient")]
     pub(in crate::work) result: Option<ToolResultPart>,
     #[serde(deserialize_with = "lenient")]
-    pub(in crate::work) images: Option<Vec<Part>>,
+    pub(in crate::work) images: Option<Vec<MessagePart>>,
     #[serde(deserialize_with = "lenient")]
     pub(in crate::work) seen: Option<CallFingerprint>,
     #[serde(deserialize_with = "lenient")]

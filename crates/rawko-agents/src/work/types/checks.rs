@@ -1,11 +1,11 @@
 //! The project's checks, the evidence of a task, patches and merges.
 
 use rawko_arbiter::loop_control::{Detector, LoopMemory, PassHistory};
-use rawko_arbiter::progress::{Progress, Standing};
+use rawko_arbiter::progress::{RoundStanding, TaskProgress};
 use rawko_core::Value;
 use rawko_programs::changes::FileChange;
-use rawko_programs::checkpoints::Entry;
-use rawko_programs::checks::{Base, CheckReport, CheckResult};
+use rawko_programs::checkpoints::HistoryEntry;
+use rawko_programs::checks::{CheckBase, CheckReport, CheckResult};
 use serde::{Deserialize, Serialize};
 
 use super::{VerdictWord, lenient, or_default};
@@ -33,8 +33,8 @@ pub(in crate::work) struct Evidence {
 /// Output of `checks:base`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct BaseOutput {
-    pub(in crate::work) base: Base,
-    pub(in crate::work) progress: Progress,
+    pub(in crate::work) base: CheckBase,
+    pub(in crate::work) progress: TaskProgress,
     pub(in crate::work) evidence: Option<Evidence>,
     /// Files of checks that unfinished tasks had left changed.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub(in crate::work) struct BaseOutput {
 #[serde(default)]
 pub(in crate::work) struct CloseChecksInput {
     #[serde(deserialize_with = "or_default")]
-    pub(in crate::work) base: Base,
+    pub(in crate::work) base: CheckBase,
     pub(in crate::work) evidence: Option<Evidence>,
 }
 
@@ -59,9 +59,9 @@ pub(in crate::work) struct CloseChecksOutput {
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct RoundInput {
     #[serde(default, deserialize_with = "or_default")]
-    pub(in crate::work) base: Base,
+    pub(in crate::work) base: CheckBase,
     pub(in crate::work) evidence: Option<Evidence>,
-    pub(in crate::work) progress: Progress,
+    pub(in crate::work) progress: TaskProgress,
     #[serde(default)]
     pub(in crate::work) plan: Value,
     pub(in crate::work) agent: Option<String>,
@@ -82,14 +82,14 @@ pub(in crate::work) struct RoundInput {
 pub(in crate::work) struct RoundOutput {
     pub(in crate::work) notice: Option<String>,
     pub(in crate::work) evidence: Evidence,
-    pub(in crate::work) progress: Progress,
-    pub(in crate::work) standing: Standing,
+    pub(in crate::work) progress: TaskProgress,
+    pub(in crate::work) standing: RoundStanding,
 }
 
 /// Input of `checks:progress`.
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct ProgressInput {
-    pub(in crate::work) progress: Progress,
+    pub(in crate::work) progress: TaskProgress,
     #[serde(default)]
     pub(in crate::work) plan: Value,
     pub(in crate::work) agent: Option<String>,
@@ -100,8 +100,8 @@ pub(in crate::work) struct ProgressInput {
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct ProgressOutput {
     pub(in crate::work) notice: Option<String>,
-    pub(in crate::work) progress: Progress,
-    pub(in crate::work) standing: Standing,
+    pub(in crate::work) progress: TaskProgress,
+    pub(in crate::work) standing: RoundStanding,
 }
 
 /// Input of `checks:project` and of every other name of the family.
@@ -112,9 +112,9 @@ pub(in crate::work) struct ProjectInput {
     pub(in crate::work) history: PassHistory,
     pub(in crate::work) now_ms: Option<i64>,
     /// With it, the progress is judged, too.
-    pub(in crate::work) base: Option<Base>,
+    pub(in crate::work) base: Option<CheckBase>,
     #[serde(deserialize_with = "or_default")]
-    pub(in crate::work) progress: Progress,
+    pub(in crate::work) progress: TaskProgress,
     pub(in crate::work) plan: Value,
     pub(in crate::work) agent: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -132,9 +132,9 @@ pub(in crate::work) struct ProjectOutput {
     pub(in crate::work) detector: Option<Detector>,
     // Beside these, for a chart that recorded a base:
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::work) progress: Option<Progress>,
+    pub(in crate::work) progress: Option<TaskProgress>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::work) standing: Option<Standing>,
+    pub(in crate::work) standing: Option<RoundStanding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::work) tell: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,8 +159,8 @@ pub(in crate::work) struct ReportRecord {
 
 /// The progress of a pass of the build loop.
 pub(in crate::work) struct JudgedPass {
-    pub(in crate::work) progress: Progress,
-    pub(in crate::work) standing: Standing,
+    pub(in crate::work) progress: TaskProgress,
+    pub(in crate::work) standing: RoundStanding,
     pub(in crate::work) tell: Option<String>,
     pub(in crate::work) evidence: Evidence,
 }
@@ -169,7 +169,7 @@ pub(in crate::work) struct JudgedPass {
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct PatchInput {
     #[serde(default, deserialize_with = "or_default")]
-    pub(in crate::work) base: Base,
+    pub(in crate::work) base: CheckBase,
     pub(in crate::work) branch: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     pub(in crate::work) title: String,
@@ -249,7 +249,7 @@ pub(in crate::work) struct CheckpointRecord {
 }
 
 impl CheckpointRecord {
-    pub(in crate::work) fn of(entry: &Entry) -> Self {
+    pub(in crate::work) fn of(entry: &HistoryEntry) -> Self {
         let (reference, commit) = (entry.reference.clone(), entry.commit.clone());
         Self { number: Some(entry.number), reference, commit, problem: None }
     }

@@ -12,9 +12,10 @@ mod session;
 pub(super) use agent::{AgentFailure, AgentInput, AgentResult, AgentRun, UsageRecord};
 pub(super) use arbiter::{ArbiterOutput, ArbiterRequest, RememberInput, RememberOutput};
 pub(super) use calls::{
-    AuditedInput, CallFailure, CollectInput, CollectOutput, Collected, End, FailedCall, GroupInput,
-    GroupOutput, GroupedResult, HostRequest, PendingCall, PermitDecision, PermitInput, PermitOutput,
-    QuestionRequest, Settled, Together, TokenCount, ToolInput, ToolOutput, ToolResultPart, VerdictWord,
+    AuditedInput, CallFailure, CallGroup, CollectInput, CollectOutput, CollectedResult, End, FailedCall,
+    GroupInput, GroupOutput, GroupedResult, HostRequest, PendingCall, PermitDecision, PermitInput,
+    PermitOutput, QuestionRequest, SettledCall, TokenCount, ToolInput, ToolOutput, ToolResultPart,
+    VerdictWord,
 };
 pub(super) use checks::{
     BaseOutput, CheckpointRecord, CloseChecksInput, CloseChecksOutput, Evidence, JudgedPass, MergeFailure,
@@ -28,12 +29,12 @@ pub(super) use session::{
 };
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceCall, ServiceError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Reads the input of a call.
-pub(super) fn input<T: DeserializeOwned>(call: &Call) -> Result<T, ServiceError> {
+pub(super) fn input<T: DeserializeOwned>(call: &ServiceCall) -> Result<T, ServiceError> {
     // A chart without `input` passes null.
     let none = Value::map(std::iter::empty::<(&str, Value)>());
     let input = if call.input.is_null() { &none } else { &call.input };

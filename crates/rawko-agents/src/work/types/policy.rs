@@ -2,8 +2,8 @@
 //! allow no tool, and limits that cannot be read leave the others in force.
 
 use rawko_core::Value;
-use rawko_host::Call;
-use rawko_tools::Layer;
+use rawko_host::ServiceCall;
+use rawko_tools::GrantLayer;
 use serde::{Deserialize, Deserializer};
 
 use super::lenient;
@@ -63,7 +63,7 @@ impl ToolRules {
 const UNREADABLE: Value = Value::Bool(false);
 
 impl CallPolicy {
-    pub(in crate::work) fn of(call: &Call) -> Self {
+    pub(in crate::work) fn of(call: &ServiceCall) -> Self {
         Self::read(&call.policy)
     }
 
@@ -79,11 +79,11 @@ impl CallPolicy {
     }
 
     /// Returns the tool rules as layers, outermost first.
-    pub(in crate::work) fn layers(&self) -> impl Iterator<Item = Layer> {
+    pub(in crate::work) fn layers(&self) -> impl Iterator<Item = GrantLayer> {
         let all = self.within.iter().flatten().chain([&self.tools]);
         all.filter(|tools| !tools.is_null()).map(|tools| {
             let rules: ToolRules = tools.read().unwrap_or_else(|_| ToolRules::nothing());
-            Layer {
+            GrantLayer {
                 source: rules.source.unwrap_or_else(|| "`tools` of a state".to_owned()),
                 allowed: rules.allowed,
                 blocked: rules.blocked.unwrap_or_default(),
@@ -110,7 +110,7 @@ mod tests {
             "within": [{"source": "s", "blocked": ["Bash"]}, null], "permission_mode": 1}"#;
         let policy = CallPolicy::read(&serde_json::from_str(policy).unwrap());
         assert_eq!((policy.budget().tokens, policy.budget().tool_calls), (None, Some(3)));
-        let layers: Vec<Layer> = policy.layers().collect();
+        let layers: Vec<GrantLayer> = policy.layers().collect();
         assert_eq!(layers.len(), 2);
         assert_eq!(
             (layers[0].source.as_str(), layers[0].blocked.as_slice()),
@@ -132,7 +132,7 @@ mod tests {
         ];
         for text in unreadable {
             let policy = CallPolicy::read(&serde_json::from_str(text).unwrap());
-            let layers: Vec<Layer> = policy.layers().collect();
+            let layers: Vec<GrantLayer> = policy.layers().collect();
             assert!(layers.iter().any(|layer| layer.allowed.as_deref() == Some(&[])), "{text}: {layers:?}");
         }
     }

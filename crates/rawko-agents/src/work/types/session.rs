@@ -10,7 +10,7 @@ use rawko_tools::Grant;
 use serde::{Deserialize, Serialize};
 
 use super::or_default;
-use crate::work::session::Session;
+use crate::work::session::AgentSession;
 
 /// Input of `work:open`.
 #[derive(Debug, Default, Deserialize)]
@@ -40,7 +40,7 @@ pub(in crate::work) struct OpenInput {
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct OpenOutput {
     pub(in crate::work) untrusted: Vec<String>,
-    pub(in crate::work) session: Session,
+    pub(in crate::work) session: AgentSession,
     pub(in crate::work) messages: Vec<Message>,
     /// The data of images that the messages refer to. Charts do not read it; its place in the journal keeps it.
     pub(in crate::work) attached: Vec<Value>,
@@ -76,7 +76,7 @@ pub(in crate::work) struct CloseOutput {
 /// Input of `work:look`.
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct LookInput {
-    pub(in crate::work) session: Session,
+    pub(in crate::work) session: AgentSession,
     pub(in crate::work) messages: Vec<Message>,
     #[serde(default, deserialize_with = "or_default")]
     pub(in crate::work) seen: VisionMemory,
@@ -92,7 +92,7 @@ pub(in crate::work) struct LookOutput {
 /// Input of `work:compact`.
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct CompactInput {
-    pub(in crate::work) session: Session,
+    pub(in crate::work) session: AgentSession,
     pub(in crate::work) messages: Vec<Message>,
     pub(in crate::work) occasion: Option<String>,
     pub(in crate::work) attempt: Option<u32>,
@@ -110,7 +110,7 @@ pub(in crate::work) struct CompactOutput {
 /// Input of `model:complete`.
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct CompleteInput {
-    pub(in crate::work) session: Session,
+    pub(in crate::work) session: AgentSession,
     pub(in crate::work) messages: Vec<Message>,
     pub(in crate::work) seen: Option<VisionMemory>,
     pub(in crate::work) occasion: Option<String>,

@@ -14,8 +14,8 @@ use rawko_process::Confinement;
 use serde_json::json;
 
 use super::secrets::Secrets;
-use super::template::Template;
-use super::{Answer, Call, OnRestart, Service, ServiceError};
+use super::template::TextTemplate;
+use super::{OnRestart, Service, ServiceCall, ServiceError, ServiceFuture};
 use rawko_settings::Environment;
 
 /// Default limit of stdout; more output is an error.
@@ -28,7 +28,7 @@ pub(crate) struct CommandForm {
     pub(crate) args: Vec<String>,
     /// Relative to the project.
     pub(crate) cwd: PathBuf,
-    pub(crate) env: Vec<(String, Template)>,
+    pub(crate) env: Vec<(String, TextTemplate)>,
     pub(crate) pass_env: Vec<String>,
     pub(crate) output_bytes_max: u64,
     /// `sandbox: off`: a program of the person that is not confined.
@@ -55,9 +55,9 @@ impl CommandForm {
 }
 
 /// A command service ready to be called.
-pub(crate) struct Command(Arc<Program>);
+pub(crate) struct CommandService(Arc<ProgramCommand>);
 
-struct Program {
+struct ProgramCommand {
     form: CommandForm,
     root: PathBuf,
     timeout: Option<Duration>,
@@ -67,7 +67,7 @@ struct Program {
     provenance: Value,
 }
 
-impl Command {
+impl CommandService {
     pub(crate) fn new(
         form: CommandForm,
         confinement: Confinement,
@@ -76,12 +76,20 @@ impl Command {
         (on_restart, provenance): (OnRestart, Value),
     ) -> Self {
         let root = confinement.root.clone();
-        Self(Arc::new(Program { form, root, timeout, environment, confinement, on_restart, provenance }))
+        Self(Arc::new(ProgramCommand {
+            form,
+            root,
+            timeout,
+            environment,
+            confinement,
+            on_restart,
+            provenance,
+        }))
     }
 }
 
-impl Service for Command {
-    fn call(&self, call: Call) -> Answer {
+impl Service for CommandService {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         let program = Arc::clone(&self.0);
         Box::pin(program.run(call))
     }
@@ -95,9 +103,10 @@ impl Service for Command {
     }
 }
 
-impl Program {
-    async fn run(self: Arc<Self>, call: Call) -> Result<Value, ServiceError> {
-        let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
+impl ProgramCommand {
+    async fn run(self: Arc<Self>, call: ServiceCall) -> Result<Value, ServiceError> {
+        let limits =
+            process::RunLimits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
         let (program, input) = (Arc::clone(&self), input(&call));
         let start = async move { program.start(&call).await };
         let ending = process::supervised(start, input, limits).await?;
@@ -112,7 +121,7 @@ impl Program {
 }
 
 /// Returns the program's stdin, with a final newline for programs that read lines.
-fn input(call: &Call) -> Vec<u8> {
+fn input(call: &ServiceCall) -> Vec<u8> {
     let input = json!({
         "input": call.input,
         "idempotency_key": &*call.idempotency,

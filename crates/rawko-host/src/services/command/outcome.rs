@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use rawko_core::{Map, Value, duration};
 
-use super::process::{Ending, Limits};
+use super::process::{ProgramExit, RunLimits};
 use crate::services::bodies::{KEPT_BYTES, head, shown_size, tail};
 use crate::services::secrets::Secrets;
 use crate::services::{AttemptOutcome, Category, ServiceError};
@@ -13,37 +13,37 @@ use crate::services::{AttemptOutcome, Category, ServiceError};
 /// Takes the secrets because they must be hidden before texts are cut, so that no half of one survives at a cut.
 pub(super) fn answer(
     program: &str,
-    ending: Ending,
-    limits: &Limits,
+    ending: ProgramExit,
+    limits: &RunLimits,
     secrets: &Secrets,
 ) -> Result<Value, ServiceError> {
     match ending {
-        Ending::Exited { status, stdout, stderr } => {
+        ProgramExit::Exited { status, stdout, stderr } => {
             let stderr = secrets.hide(&String::from_utf8_lossy(&stderr));
-            let run = Run { program, stdout: &stdout, stderr: tail(&stderr, KEPT_BYTES) };
+            let run = CommandRun { program, stdout: &stdout, stderr: tail(&stderr, KEPT_BYTES) };
             if status.success() { run.value(secrets) } else { Err(run.failure(status)) }
         }
-        Ending::TooMuchOutput => {
+        ProgramExit::TooMuchOutput => {
             let message =
                 format!("the output of `{program}` is larger than {}", shown_size(limits.output_bytes_max));
             Err(ServiceError::new(Category::InvalidAnswer, message))
         }
-        Ending::TimedOut => {
+        ProgramExit::TimedOut => {
             let ms = limits.timeout.map_or(0, |timeout| timeout.as_millis() as u64);
             let message = format!("`{program}` was killed: no result within {}", duration::format_ms(ms));
             Err(ServiceError::new(Category::Timeout, message))
         }
-        Ending::Abandoned => Err(ServiceError::new(Category::Host, "the result is no longer needed")),
+        ProgramExit::Abandoned => Err(ServiceError::new(Category::Host, "the result is no longer needed")),
     }
 }
 
-struct Run<'r> {
+struct CommandRun<'r> {
     program: &'r str,
     stdout: &'r [u8],
     stderr: &'r str,
 }
 
-impl Run<'_> {
+impl CommandRun<'_> {
     fn value(&self, secrets: &Secrets) -> Result<Value, ServiceError> {
         if self.stdout.trim_ascii().is_empty() {
             return Ok(Value::Null);

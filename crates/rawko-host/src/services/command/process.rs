@@ -21,13 +21,13 @@ const GRACE: Duration = Duration::from_secs(2);
 const TAIL_BYTES: usize = 2 * KEPT_BYTES;
 
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct RunLimits {
     pub(super) timeout: Option<Duration>,
     pub(super) output_bytes_max: u64,
 }
 
 /// The way in which a program ended.
-pub(super) enum Ending {
+pub(super) enum ProgramExit {
     Exited {
         status: ExitStatus,
         stdout: Vec<u8>,
@@ -44,8 +44,8 @@ pub(super) enum Ending {
 pub(super) async fn supervised(
     start: impl Future<Output = Result<Launched, ServiceError>> + Send + 'static,
     input: Vec<u8>,
-    limits: Limits,
-) -> Result<Ending, ServiceError> {
+    limits: RunLimits,
+) -> Result<ProgramExit, ServiceError> {
     let (waiting, abandoned) = oneshot::channel::<()>();
     let ending = tokio::spawn(async move {
         let Launched { child, processes, mut authority, .. } = start.await?;
@@ -67,17 +67,17 @@ pub(super) fn lost(error: &dyn std::error::Error) -> ServiceError {
 async fn supervise(
     (mut child, processes): (Child, Processes),
     input: Vec<u8>,
-    limits: Limits,
+    limits: RunLimits,
     abandoned: oneshot::Receiver<()>,
-) -> io::Result<Ending> {
+) -> io::Result<ProgramExit> {
     let ending = tokio::select! {
         ending = exchange(&mut child, &processes, &input, limits.output_bytes_max) => ending,
-        () = expired(limits.timeout) => Ok(Ending::TimedOut),
-        _ = abandoned => Ok(Ending::Abandoned),
+        () = expired(limits.timeout) => Ok(ProgramExit::TimedOut),
+        _ = abandoned => Ok(ProgramExit::Abandoned),
     };
     match &ending {
-        Ok(Ending::Exited { .. }) => {}
-        Ok(Ending::TooMuchOutput | Ending::TimedOut | Ending::Abandoned) | Err(_) => {
+        Ok(ProgramExit::Exited { .. }) => {}
+        Ok(ProgramExit::TooMuchOutput | ProgramExit::TimedOut | ProgramExit::Abandoned) | Err(_) => {
             processes.end(GRACE).await;
             let _ = timeout(GRACE, child.wait()).await;
         }
@@ -99,7 +99,7 @@ async fn exchange(
     processes: &Processes,
     input: &[u8],
     output_max: u64,
-) -> io::Result<Ending> {
+) -> io::Result<ProgramExit> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = {
@@ -112,19 +112,19 @@ async fn exchange(
             within
         });
         tokio::select! {
-            within = &mut pipes => if within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
+            within = &mut pipes => if within { child.wait().await? } else { return Ok(ProgramExit::TooMuchOutput) },
             status = child.wait() => {
                 processes.kill_all().await;
                 // Only a process that is out of reach can still hold the pipes open; earlier output has been read.
                 if let Ok(false) = timeout(GRACE, pipes).await {
-                    return Ok(Ending::TooMuchOutput);
+                    return Ok(ProgramExit::TooMuchOutput);
                 }
                 status?
             }
         }
     };
     processes.kill_all().await;
-    Ok(Ending::Exited { status, stdout: out, stderr: err })
+    Ok(ProgramExit::Exited { status, stdout: out, stderr: err })
 }
 
 /// Writes the input. A program that closes the pipe without reading it is fine.

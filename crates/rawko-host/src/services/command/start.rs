@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rawko_process::{Launch, LaunchError, Launched, Profile, ProjectAccess};
 
-use super::Program;
-use crate::services::{AttemptOutcome, Call, Category, ServiceError};
+use super::ProgramCommand;
+use crate::services::{AttemptOutcome, Category, ServiceCall, ServiceError};
 
-impl Program {
-    pub(super) async fn start(&self, call: &Call) -> Result<Launched, ServiceError> {
+impl ProgramCommand {
+    pub(super) async fn start(&self, call: &ServiceCall) -> Result<Launched, ServiceError> {
         let confinement = self.confinement.clone();
         let launch = Launch {
             args: self.form.args.clone(),
@@ -59,7 +59,7 @@ impl Program {
         }
     }
 
-    fn variables(&self, call: &Call) -> Result<Vec<(String, String)>, ServiceError> {
+    fn variables(&self, call: &ServiceCall) -> Result<Vec<(String, String)>, ServiceError> {
         let mut variables = self.environment.named(self.form.pass_env.iter().map(String::as_str));
         for (name, template) in &self.form.env {
             let value = template.fill(&self.environment).map_err(|unset| {

@@ -11,12 +11,12 @@ use rawko_core::{Value, duration};
 use reqwest::Method;
 use reqwest::header::HeaderName;
 
-pub(crate) use rawko_http::Client;
-use request::Request;
+pub(crate) use rawko_http::HttpClients;
+use request::PreparedRequest;
 
 use super::secrets::Secrets;
-use super::template::Template;
-use super::{Answer, Call, Category, OnRestart, Service, ServiceError};
+use super::template::TextTemplate;
+use super::{Category, OnRestart, Service, ServiceCall, ServiceError, ServiceFuture};
 use rawko_settings::Environment;
 
 /// Default timeout of a call.
@@ -28,9 +28,9 @@ const REDIRECTS_MAX: usize = 5;
 /// An HTTP request as the settings define it.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpForm {
-    pub(crate) url: Template,
+    pub(crate) url: TextTemplate,
     pub(crate) method: Method,
-    pub(crate) headers: Vec<(HeaderName, Template)>,
+    pub(crate) headers: Vec<(HeaderName, TextTemplate)>,
 }
 
 impl HttpForm {
@@ -45,37 +45,37 @@ impl HttpForm {
         ]
     }
 
-    fn templates(&self) -> impl Iterator<Item = &Template> {
+    fn templates(&self) -> impl Iterator<Item = &TextTemplate> {
         std::iter::once(&self.url).chain(self.headers.iter().map(|(_, value)| value))
     }
 }
 
 /// An HTTP service ready to be called.
-pub(crate) struct Http(Arc<Remote>);
+pub(crate) struct HttpService(Arc<HttpRemote>);
 
-struct Remote {
+struct HttpRemote {
     form: HttpForm,
-    client: Arc<Client>,
+    client: Arc<HttpClients>,
     timeout: Duration,
     environment: Environment,
     on_restart: OnRestart,
     provenance: Value,
 }
 
-impl Http {
+impl HttpService {
     pub(crate) fn new(
         form: HttpForm,
-        client: Arc<Client>,
+        client: Arc<HttpClients>,
         timeout: Duration,
         environment: Environment,
         (on_restart, provenance): (OnRestart, Value),
     ) -> Self {
-        Self(Arc::new(Remote { form, client, timeout, environment, on_restart, provenance }))
+        Self(Arc::new(HttpRemote { form, client, timeout, environment, on_restart, provenance }))
     }
 }
 
-impl Service for Http {
-    fn call(&self, call: Call) -> Answer {
+impl Service for HttpService {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         let remote = Arc::clone(&self.0);
         Box::pin(async move { remote.run(&call).await })
     }
@@ -89,8 +89,8 @@ impl Service for Http {
     }
 }
 
-impl Remote {
-    async fn run(&self, call: &Call) -> Result<Value, ServiceError> {
+impl HttpRemote {
+    async fn run(&self, call: &ServiceCall) -> Result<Value, ServiceError> {
         let secrets = Secrets::of_templates(self.form.templates(), &self.environment);
         let result =
             tokio::time::timeout(self.timeout, self.exchange(call, &secrets)).await.unwrap_or_else(|_| {
@@ -104,14 +104,14 @@ impl Remote {
         result.map_err(|error| secrets.hide_in(error))
     }
 
-    async fn exchange(&self, call: &Call, secrets: &Secrets) -> Result<Value, ServiceError> {
+    async fn exchange(&self, call: &ServiceCall, secrets: &Secrets) -> Result<Value, ServiceError> {
         let mut request = self.request(call)?;
         let client =
             self.client.for_url(&request.url).map_err(|error| ServiceError::not_here(error.to_string()))?;
         for _ in 0..=REDIRECTS_MAX {
             match turn(client, &request, secrets).await.map_err(|error| request.judged(error))? {
-                Turn::Answer(value) => return Ok(value),
-                Turn::Redirect(next) => request = *next,
+                RequestTurn::Answer(value) => return Ok(value),
+                RequestTurn::Redirect(next) => request = *next,
             }
         }
         let message = format!("the service redirected more than {REDIRECTS_MAX} times in a row");
@@ -121,16 +121,20 @@ impl Remote {
 }
 
 /// The outcome of one request: the result of the call, or the next request.
-enum Turn {
+enum RequestTurn {
     Answer(Value),
-    Redirect(Box<Request>),
+    Redirect(Box<PreparedRequest>),
 }
 
-async fn turn(client: &reqwest::Client, request: &Request, secrets: &Secrets) -> Result<Turn, ServiceError> {
+async fn turn(
+    client: &reqwest::Client,
+    request: &PreparedRequest,
+    secrets: &Secrets,
+) -> Result<RequestTurn, ServiceError> {
     let sent = client.execute(request.build()).await;
     let response = sent.map_err(|error| fault::of_send(&error, &request.url))?;
     match request.redirected(&response)? {
-        Some(next) => Ok(Turn::Redirect(Box::new(next))),
-        None => answer::read(response, secrets).await.map(Turn::Answer),
+        Some(next) => Ok(RequestTurn::Redirect(Box::new(next))),
+        None => answer::read(response, secrets).await.map(RequestTurn::Answer),
     }
 }

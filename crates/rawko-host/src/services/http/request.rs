@@ -4,12 +4,12 @@ use rawko_core::Value;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
 
-use super::Remote;
-use crate::services::{AttemptOutcome, Call, Category, ServiceError};
+use super::HttpRemote;
+use crate::services::{AttemptOutcome, Category, ServiceCall, ServiceError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-pub(super) struct Request {
+pub(super) struct PreparedRequest {
     method: Method,
     pub(super) url: Url,
     headers: HeaderMap,
@@ -18,8 +18,8 @@ pub(super) struct Request {
     reads_result: bool,
 }
 
-impl Remote {
-    pub(super) fn request(&self, call: &Call) -> Result<Request, ServiceError> {
+impl HttpRemote {
+    pub(super) fn request(&self, call: &ServiceCall) -> Result<PreparedRequest, ServiceError> {
         let method = self.form.method.clone();
         let mut url = self.url()?;
         let mut headers = HeaderMap::from_iter([(ACCEPT, JSON)]);
@@ -43,7 +43,7 @@ impl Remote {
             let name = HeaderName::from_static(name);
             headers.insert(name.clone(), header(&name, value)?);
         }
-        Ok(Request { method, url, headers, body, reads_result: false })
+        Ok(PreparedRequest { method, url, headers, body, reads_result: false })
     }
 
     fn url(&self) -> Result<Url, ServiceError> {
@@ -92,7 +92,7 @@ fn add_query(url: &mut Url, input: &Value) -> Result<(), ServiceError> {
     Ok(())
 }
 
-impl Request {
+impl PreparedRequest {
     pub(super) fn build(&self) -> reqwest::Request {
         let mut request = reqwest::Request::new(self.method.clone(), self.url.clone());
         *request.headers_mut() = self.headers.clone();
@@ -102,7 +102,7 @@ impl Request {
 
     /// Returns the next request if the response is a redirect. Never to another host, because headers hold secrets.
     /// Never a GET in place of a POST except for 303 See Other, because the lost POST would go unnoticed.
-    pub(super) fn redirected(&self, response: &Response) -> Result<Option<Request>, ServiceError> {
+    pub(super) fn redirected(&self, response: &Response) -> Result<Option<PreparedRequest>, ServiceError> {
         let status = response.status();
         let Some(next) = self.location(response) else { return Ok(None) };
         if next.origin() != self.url.origin() {
@@ -130,8 +130,8 @@ impl Request {
         self.url.join(location.to_str().ok()?).ok()
     }
 
-    fn again(&self, url: Url) -> Request {
-        Request {
+    fn again(&self, url: Url) -> PreparedRequest {
+        PreparedRequest {
             method: self.method.clone(),
             url,
             headers: self.headers.clone(),
@@ -140,10 +140,10 @@ impl Request {
         }
     }
 
-    fn read_instead(&self, url: Url) -> Request {
+    fn read_instead(&self, url: Url) -> PreparedRequest {
         let mut headers = self.headers.clone();
         headers.remove(CONTENT_TYPE);
-        Request { method: Method::GET, url, headers, body: None, reads_result: true }
+        PreparedRequest { method: Method::GET, url, headers, body: None, reads_result: true }
     }
 }
 

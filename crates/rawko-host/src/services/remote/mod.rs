@@ -11,11 +11,11 @@ use std::time::Duration;
 use rawko_core::{Value, duration};
 
 pub use pool::RemoteServices;
-pub use process::{ProcessHandle, ProcessOffer, RegisterRefusal, Registered, RemoteMessage};
+pub use process::{ProcessHandle, ProcessOffer, ProgramRegistration, RegisterRefusal, RemoteMessage};
 pub(crate) use schemas::Schemas;
-use ticket::Stage;
+use ticket::TicketStage;
 
-use super::{Answer, AttemptOutcome, Call, Category, OnRestart, Service, ServiceError};
+use super::{AttemptOutcome, Category, OnRestart, Service, ServiceCall, ServiceError, ServiceFuture};
 
 /// Default time that a call waits for a program.
 pub(crate) const WAIT: Duration = Duration::from_secs(5 * 60);
@@ -39,7 +39,7 @@ impl RemoteForm {
 }
 
 /// A remote service ready to be called.
-pub(crate) struct Remote {
+pub(crate) struct RemoteService {
     form: RemoteForm,
     pool: RemoteServices,
     timeout: Option<Duration>,
@@ -47,7 +47,7 @@ pub(crate) struct Remote {
     provenance: Value,
 }
 
-impl Remote {
+impl RemoteService {
     pub(crate) fn new(
         form: RemoteForm,
         pool: RemoteServices,
@@ -58,8 +58,8 @@ impl Remote {
     }
 }
 
-impl Service for Remote {
-    fn call(&self, call: Call) -> Answer {
+impl Service for RemoteService {
+    fn call(&self, call: ServiceCall) -> ServiceFuture {
         let (pool, form) = (self.pool.clone(), self.form.clone());
         let (timeout, on_restart) = (self.timeout, self.on_restart);
         Box::pin(async move { run(&pool, &form, timeout, on_restart, call).await })
@@ -79,7 +79,7 @@ async fn run(
     form: &RemoteForm,
     timeout: Option<Duration>,
     on_restart: OnRestart,
-    call: Call,
+    call: ServiceCall,
 ) -> Result<Value, ServiceError> {
     let name = call.name.clone();
     let mut ticket = pool.enqueue(call)?;
@@ -87,9 +87,9 @@ async fn run(
         loop {
             let stage = ticket.stage();
             let limit = match stage {
-                Stage::Waiting { .. } => Some(form.wait),
-                Stage::Running => None,
-                Stage::Lost => Some(form.reconnect),
+                TicketStage::Waiting { .. } => Some(form.wait),
+                TicketStage::Running => None,
+                TicketStage::Lost => Some(form.reconnect),
             };
             let next = match limit {
                 Some(limit) => tokio::time::timeout(limit, ticket.next(stage)).await,
@@ -99,10 +99,12 @@ async fn run(
                 (Ok(Some(result)), _) => return result,
                 // The stage changed.
                 (Ok(None), _) => {}
-                (Err(_), Stage::Lost) if on_restart == OnRestart::Retry => ticket.requeue(),
-                (Err(_), Stage::Lost) => return Err(gone(&name)),
-                (Err(_), Stage::Waiting { was_sent }) => return Err(none_free(&name, form.wait, was_sent)),
-                (Err(_), Stage::Running) => {}
+                (Err(_), TicketStage::Lost) if on_restart == OnRestart::Retry => ticket.requeue(),
+                (Err(_), TicketStage::Lost) => return Err(gone(&name)),
+                (Err(_), TicketStage::Waiting { was_sent }) => {
+                    return Err(none_free(&name, form.wait, was_sent));
+                }
+                (Err(_), TicketStage::Running) => {}
             }
         }
     };

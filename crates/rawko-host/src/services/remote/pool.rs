@@ -11,37 +11,37 @@ use rawko_core::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::ServiceError;
-use super::process::{ProcessHandle, ProcessOffer, RegisterRefusal, Registered, RemoteMessage};
+use super::process::{ProcessHandle, ProcessOffer, ProgramRegistration, RegisterRefusal, RemoteMessage};
 use super::schemas::{Schemas, agreed, fitting, misfit};
-use super::ticket::{CallResult, Stage, Ticket};
-use crate::services::{Call, Category};
+use super::ticket::{CallTicket, RemoteResult, TicketStage};
+use crate::services::{Category, ServiceCall};
 
 /// The remote services of a project, shared by the host and the server. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct RemoteServices {
-    inner: Arc<Pool>,
+    inner: Arc<ProcessPool>,
 }
 
 #[derive(Default)]
-struct Pool {
-    state: Mutex<State>,
+struct ProcessPool {
+    state: Mutex<PoolState>,
     is_open: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     declared: BTreeMap<String, Schemas>,
-    calls: BTreeMap<u64, Pending>,
+    calls: BTreeMap<u64, PendingCalls>,
     /// Calls in the queue, oldest first.
     waiting: BTreeSet<u64>,
     processes: BTreeMap<u64, Process>,
     last: u64,
 }
 
-struct Pending {
-    call: Call,
-    stage: watch::Sender<Stage>,
-    result: oneshot::Sender<CallResult>,
+struct PendingCalls {
+    call: ServiceCall,
+    stage: watch::Sender<TicketStage>,
+    result: oneshot::Sender<RemoteResult>,
     process: Option<u64>,
 }
 
@@ -93,11 +93,11 @@ impl RemoteServices {
         self.state().declared.insert(name.to_owned(), schemas);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn enqueue(&self, call: Call) -> Result<Ticket, ServiceError> {
+    pub(super) fn enqueue(&self, call: ServiceCall) -> Result<CallTicket, ServiceError> {
         if !self.inner.is_open.load(Ordering::Acquire) {
             let name = &call.name;
             let message =
@@ -108,23 +108,23 @@ impl RemoteServices {
         if let Some(error) = state.declared.get(&*call.name).and_then(|known| misfit(known, &call.input)) {
             return Err(error);
         }
-        let (stage, stages) = watch::channel(Stage::Waiting { was_sent: false });
+        let (stage, stages) = watch::channel(TicketStage::Waiting { was_sent: false });
         let (sender, result) = oneshot::channel();
         let id = state.next();
-        state.calls.insert(id, Pending { call, stage, result: sender, process: None });
+        state.calls.insert(id, PendingCalls { call, stage, result: sender, process: None });
         state.waiting.insert(id);
         state.assign();
-        Ok(Ticket { pool: self.clone(), id, stages, result })
+        Ok(CallTicket { pool: self.clone(), id, stages, result })
     }
 
     pub(super) fn requeue(&self, id: u64) {
         let mut state = self.state();
         let Some(pending) = state.calls.get_mut(&id) else { return };
-        if *pending.stage.borrow() != Stage::Lost {
+        if *pending.stage.borrow() != TicketStage::Lost {
             return;
         }
         let process = pending.process.take();
-        pending.stage.send_replace(Stage::Waiting { was_sent: true });
+        pending.stage.send_replace(TicketStage::Waiting { was_sent: true });
         state.waiting.insert(id);
         state.forget(process, id);
         state.assign();
@@ -144,7 +144,11 @@ impl RemoteServices {
     }
 
     /// Registers a program, or the next connection of one. `session` is a new random text.
-    pub fn register(&self, offer: ProcessOffer, session: String) -> Result<Registered, RegisterRefusal> {
+    pub fn register(
+        &self,
+        offer: ProcessOffer,
+        session: String,
+    ) -> Result<ProgramRegistration, RegisterRefusal> {
         let mut state = self.state();
         let services = state.accept(&offer)?;
         let (sender, messages) = mpsc::unbounded_channel();
@@ -174,11 +178,11 @@ impl RemoteServices {
         let session = state.connect(process, connection, (services, sender), &offer);
         state.assign();
         let handle = ProcessHandle { pool: self.clone(), process, connection };
-        Ok(Registered { handle, session, resumed: known.is_some(), messages })
+        Ok(ProgramRegistration { handle, session, resumed: known.is_some(), messages })
     }
 
     /// Ends a call of this program; `None` means that the program stopped it.
-    pub(super) fn answer(&self, process: u64, id: u64, result: Option<CallResult>) {
+    pub(super) fn answer(&self, process: u64, id: u64, result: Option<RemoteResult>) {
         let mut state = self.state();
         let Some(known) = state.processes.get_mut(&process) else { return };
         known.running.remove(&id);
@@ -219,7 +223,7 @@ impl RemoteServices {
         let mut left = BTreeSet::new();
         for id in running {
             if let Some(pending) = state.calls.get(&id) {
-                pending.stage.send_replace(Stage::Lost);
+                pending.stage.send_replace(TicketStage::Lost);
                 left.insert(id);
             }
         }
@@ -231,7 +235,7 @@ impl RemoteServices {
     }
 }
 
-impl State {
+impl PoolState {
     fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -275,7 +279,7 @@ impl State {
         for id in &offer.calls {
             if expected.contains(id) && self.calls.contains_key(id) {
                 known.running.insert(*id);
-                self.calls[id].stage.send_replace(Stage::Running);
+                self.calls[id].stage.send_replace(TicketStage::Running);
             } else {
                 // Cancelled meanwhile, or given to another program.
                 known.running.insert(*id);
@@ -286,7 +290,7 @@ impl State {
         for id in expected.difference(&offer.calls) {
             if let Some(pending) = self.calls.get_mut(id).filter(|it| it.process == Some(process)) {
                 pending.process = None;
-                pending.stage.send_replace(Stage::Waiting { was_sent: true });
+                pending.stage.send_replace(TicketStage::Waiting { was_sent: true });
                 self.waiting.insert(*id);
             }
         }
@@ -320,7 +324,7 @@ impl State {
             process.running.insert(id);
             process.tell(message(id, &pending.call));
             pending.process = Some(*number);
-            pending.stage.send_replace(Stage::Running);
+            pending.stage.send_replace(TicketStage::Running);
         }
     }
 
@@ -347,7 +351,7 @@ impl Process {
     }
 }
 
-fn message(id: u64, call: &Call) -> RemoteMessage {
+fn message(id: u64, call: &ServiceCall) -> RemoteMessage {
     RemoteMessage::Call {
         id,
         service: Arc::clone(&call.name),

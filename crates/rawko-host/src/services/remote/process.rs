@@ -68,7 +68,7 @@ pub enum RemoteMessage {
 }
 
 /// The registration of a program.
-pub struct Registered {
+pub struct ProgramRegistration {
     /// Handle of the connection; dropping it starts the grace time.
     pub handle: ProcessHandle,
     /// Id by which the program resumes after a reconnect.

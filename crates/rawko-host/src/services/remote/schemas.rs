@@ -3,7 +3,7 @@
 use rawko_core::{Schema, Value};
 
 use super::process::RegisterRefusal;
-use super::ticket::CallResult;
+use super::ticket::RemoteResult;
 use crate::services::{Category, ServiceError};
 
 /// Schemas of a service; `None` accepts everything.
@@ -46,7 +46,7 @@ pub(super) fn misfit(schemas: &Schemas, input: &Value) -> Option<ServiceError> {
 }
 
 /// Returns a result that fits its schema. One that does not may come from a call that took effect.
-pub(super) fn fitting(schemas: Option<&Schemas>, value: Value) -> CallResult {
+pub(super) fn fitting(schemas: Option<&Schemas>, value: Value) -> RemoteResult {
     let schema = schemas.and_then(|schemas| schemas.output.as_ref());
     match schema.and_then(|schema| schema.violations(&value).into_iter().next()) {
         Some(violation) => {

@@ -18,8 +18,18 @@ fn pool(schemas: Schemas) -> RemoteServices {
     pool
 }
 
-fn service(pool: &RemoteServices, wait: Duration, reconnect: Duration, on_restart: OnRestart) -> Arc<Remote> {
-    Arc::new(Remote::new(RemoteForm { wait, reconnect }, pool.clone(), None, (on_restart, Value::Null)))
+fn service(
+    pool: &RemoteServices,
+    wait: Duration,
+    reconnect: Duration,
+    on_restart: OnRestart,
+) -> Arc<RemoteService> {
+    Arc::new(RemoteService::new(
+        RemoteForm { wait, reconnect },
+        pool.clone(),
+        None,
+        (on_restart, Value::Null),
+    ))
 }
 
 fn offer(concurrency: usize) -> ProcessOffer {
@@ -27,19 +37,19 @@ fn offer(concurrency: usize) -> ProcessOffer {
     ProcessOffer { name: "shop".into(), concurrency, services, ..ProcessOffer::default() }
 }
 
-fn joined(pool: &RemoteServices, offer: ProcessOffer, session: &str) -> Registered {
+fn joined(pool: &RemoteServices, offer: ProcessOffer, session: &str) -> ProgramRegistration {
     pool.register(offer, session.to_owned()).unwrap_or_else(|refusal| panic!("{refusal:?}"))
 }
 
 /// Returns the number and key of the next message, which must be a call.
-async fn next_call(registered: &mut Registered) -> (u64, Arc<str>) {
+async fn next_call(registered: &mut ProgramRegistration) -> (u64, Arc<str>) {
     match registered.messages.recv().await {
         Some(RemoteMessage::Call { id, key, .. }) => (id, key),
         other => panic!("{other:?}"),
     }
 }
 
-fn start(service: &Arc<Remote>) -> tokio::task::JoinHandle<Result<Value, ServiceError>> {
+fn start(service: &Arc<RemoteService>) -> tokio::task::JoinHandle<Result<Value, ServiceError>> {
     tokio::spawn(service.call(call(Value::Int(1))))
 }
 

@@ -1,4 +1,4 @@
-//! `Ticket`: the caller's side of one call. Dropping it cancels the call wherever it is.
+//! `CallTicket`: the caller's side of one call. Dropping it cancels the call wherever it is.
 
 use rawko_core::Value;
 use tokio::sync::{oneshot, watch};
@@ -7,7 +7,7 @@ use super::{RemoteServices, ServiceError};
 
 /// The place of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum TicketStage {
     /// In the queue. `was_sent`: a program that is gone received it before.
     Waiting { was_sent: bool },
     /// A program has it.
@@ -16,26 +16,26 @@ pub(super) enum Stage {
     Lost,
 }
 
-pub(super) type CallResult = Result<Value, ServiceError>;
+pub(super) type RemoteResult = Result<Value, ServiceError>;
 
-pub(super) struct Ticket {
+pub(super) struct CallTicket {
     pub(super) pool: RemoteServices,
     pub(super) id: u64,
-    pub(super) stages: watch::Receiver<Stage>,
-    pub(super) result: oneshot::Receiver<CallResult>,
+    pub(super) stages: watch::Receiver<TicketStage>,
+    pub(super) result: oneshot::Receiver<RemoteResult>,
 }
 
-impl Ticket {
-    pub(super) fn stage(&self) -> Stage {
+impl CallTicket {
+    pub(super) fn stage(&self) -> TicketStage {
         *self.stages.borrow()
     }
 
     pub(super) fn was_sent(&self) -> bool {
-        self.stage() != Stage::Waiting { was_sent: false }
+        self.stage() != TicketStage::Waiting { was_sent: false }
     }
 
     /// Returns the result, or `None` once the stage differs from `known`.
-    pub(super) async fn next(&mut self, known: Stage) -> Option<CallResult> {
+    pub(super) async fn next(&mut self, known: TicketStage) -> Option<RemoteResult> {
         let mut stages = self.stages.clone();
         let changed = async move { drop(stages.wait_for(|stage| *stage != known).await) };
         tokio::select! {
@@ -55,7 +55,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for CallTicket {
     fn drop(&mut self) {
         self.pool.cancel(self.id);
     }

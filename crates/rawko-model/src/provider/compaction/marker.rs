@@ -1,7 +1,7 @@
 //! The first line of a summary, which records how many messages it replaces. A conversation can then be counted through
 //! its summaries; a script uses that count to find its position.
 
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, MessagePart, Role};
 
 /// The messages that a summary replaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,8 @@ impl Marker {
 
     /// Parses the marker of a message; `None` if the message is not a summary.
     pub(super) fn read(message: &Message) -> Option<Self> {
-        let Some(Part::Text { text }) = message.parts.first().filter(|_| message.role == Role::User) else {
+        let Some(MessagePart::Text { text }) = message.parts.first().filter(|_| message.role == Role::User)
+        else {
             return None;
         };
         let line = text.lines().next()?.strip_prefix(BEFORE)?.strip_suffix(" answers]")?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use marker::answers_so_far;
 
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, MessagePart, Role};
 use crate::provider::tokens::messages_tokens;
 use marker::Marker;
 use transcript::{shortened, transcript};
@@ -148,7 +148,7 @@ fn kept_from(messages: &[Message], kept_tokens: u64) -> Option<usize> {
 }
 
 fn has_result(message: &Message) -> bool {
-    message.parts.iter().any(|part| matches!(part, Part::ToolResult(_)))
+    message.parts.iter().any(|part| matches!(part, MessagePart::ToolResult(_)))
 }
 
 fn summary_prompt(messages: &[Message], range: &Range<usize>, limits: CompactionLimits) -> String {
@@ -187,7 +187,7 @@ fn shorten(
 fn without_old_reasoning(messages: &[Message]) -> Vec<Message> {
     let newest = messages.iter().rposition(|message| message.role == Role::Assistant);
     let lighter = |(at, message): (usize, &Message)| {
-        let is_kept = |part: &Part| Some(at) == newest || !matches!(part, Part::Reasoning(_));
+        let is_kept = |part: &MessagePart| Some(at) == newest || !matches!(part, MessagePart::Reasoning(_));
         let parts = message.parts.iter().filter(|part| is_kept(part)).cloned().collect();
         Message { role: message.role, parts }
     };
@@ -197,7 +197,7 @@ fn without_old_reasoning(messages: &[Message]) -> Vec<Message> {
 fn with_short_results(message: &Message, bytes_max: usize) -> Message {
     let mut message = message.clone();
     for part in &mut message.parts {
-        if let Part::ToolResult(result) = part {
+        if let MessagePart::ToolResult(result) = part {
             result.content = shortened(&result.content, bytes_max);
         }
     }

@@ -1,6 +1,6 @@
 //! A part of a conversation as text, for summarising.
 
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, MessagePart, Role};
 
 /// Limit of one text or result.
 const PIECE_BYTES_MAX: usize = 4_000;
@@ -13,21 +13,21 @@ pub(super) fn transcript(messages: &[Message], bytes_max: usize) -> String {
 }
 
 /// Reasoning is left out: its results are in the text and the calls after it.
-fn line(message: &Message, part: &Part) -> Option<String> {
+fn line(message: &Message, part: &MessagePart) -> Option<String> {
     let who = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
     let line = match part {
-        Part::Reasoning(_) => return None,
-        Part::Text { text } => format!("{who}: {}", shortened(text, PIECE_BYTES_MAX)),
-        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
+        MessagePart::Reasoning(_) => return None,
+        MessagePart::Text { text } => format!("{who}: {}", shortened(text, PIECE_BYTES_MAX)),
+        MessagePart::Image { media_type, .. } | MessagePart::ImageRef { media_type, .. } => {
             format!("{who}: (an image, {media_type})")
         }
-        Part::ToolUse(it) => {
+        MessagePart::ToolUse(it) => {
             format!("{who} calls {}: {}", it.name, shortened(&it.input.to_string(), PIECE_BYTES_MAX))
         }
-        Part::ToolResult(result) => {
+        MessagePart::ToolResult(result) => {
             let what = if result.is_error { "failure" } else { "result" };
             format!("{what}: {}", shortened(&result.content, PIECE_BYTES_MAX))
         }

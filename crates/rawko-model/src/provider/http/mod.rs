@@ -12,16 +12,16 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 
-pub(crate) use rawko_http::Client;
-pub use secret::Secret;
+pub(crate) use rawko_http::HttpClients;
+pub use secret::ApiKey;
 
 use deadline::Deadline;
 
 use super::pricing::Prices;
 use super::wire::{BodyEnd, Decoder, Dialect};
 use super::{
-    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError, classify,
-    reasoning,
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamListener,
+    classify, reasoning,
 };
 
 /// Models need time before the first token; a longer silence means that the connection is dead.
@@ -41,7 +41,7 @@ pub struct HttpProvider {
     /// Includes the base path, such as `https://api.openai.com/v1`.
     pub base_url: String,
     /// API key; `None` for local servers.
-    pub key: Option<Secret>,
+    pub key: Option<ApiKey>,
     /// Values marked as sensitive are never printed.
     pub headers: HeaderMap,
     /// Context size sent to servers that require it.
@@ -52,7 +52,7 @@ pub struct HttpProvider {
     pub completion_timeout: Duration,
     /// Prices for the cost of each completion.
     pub prices: Arc<Prices>,
-    client: Arc<Client>,
+    client: Arc<HttpClients>,
 }
 
 impl fmt::Debug for HttpProvider {
@@ -64,7 +64,11 @@ impl fmt::Debug for HttpProvider {
 }
 
 impl Provider for HttpProvider {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
             // Error responses often repeat the request.
             self.exchange(&request, listener).await.map_err(|error| self.hidden(error))
@@ -78,7 +82,7 @@ impl HttpProvider {
         name: impl Into<String>,
         dialect: Dialect,
         base_url: impl Into<String>,
-        key: Option<Secret>,
+        key: Option<ApiKey>,
     ) -> Self {
         Self {
             name: name.into(),
@@ -95,14 +99,14 @@ impl HttpProvider {
     }
 
     /// Uses a shared client.
-    pub(crate) fn with_client(self, client: Arc<Client>) -> Self {
+    pub(crate) fn with_client(self, client: Arc<HttpClients>) -> Self {
         Self { client, ..self }
     }
 
     async fn exchange(
         &self,
         request: &CompletionRequest,
-        listener: Listener<'_>,
+        listener: StreamListener<'_>,
     ) -> Result<Completion, ProviderError> {
         let url = self.url(&request.model)?;
         if request.search && !self.dialect.can_search() {
@@ -141,7 +145,7 @@ impl HttpProvider {
         &self,
         mut response: Response,
         request: &CompletionRequest,
-        listener: Listener<'_>,
+        listener: StreamListener<'_>,
         (url, mut deadline): (&Url, Deadline),
     ) -> Result<Completion, ProviderError> {
         let price = self.prices.find(&self.name, &request.model);
@@ -202,9 +206,9 @@ impl HttpProvider {
     }
 
     /// Returns all values to redact: the key, and headers filled from settings.
-    pub(crate) fn secrets(&self) -> Vec<Secret> {
+    pub(crate) fn secrets(&self) -> Vec<ApiKey> {
         let sensitive = self.headers.values().filter(|value| value.is_sensitive());
-        let headers = sensitive.filter_map(|value| value.to_str().ok()).map(Secret::new);
+        let headers = sensitive.filter_map(|value| value.to_str().ok()).map(ApiKey::new);
         self.key.iter().cloned().chain(headers).collect()
     }
 

@@ -7,9 +7,9 @@ use reqwest::header::HeaderValue;
 
 /// An API key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ApiKey(String);
 
-impl Secret {
+impl ApiKey {
     /// Creates a secret; surrounding whitespace is removed.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into().trim().to_owned())
@@ -28,7 +28,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[hidden]")
     }

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use rawko_settings::Environment;
 use reqwest::header::{HeaderMap, HeaderValue};
 
-use super::definition::{Definition, Kind};
-use super::known::{KNOWN, Known, known};
+use super::definition::{ProviderDefinition, ProviderKind};
+use super::known::{KNOWN, KnownProvider, known};
 use super::read::{ProviderSettings, adapted};
 use super::{NamedProvider, ProviderProblem, Providers, Strict};
-use crate::provider::http::{Client, HttpProvider, Secret};
+use crate::provider::http::{ApiKey, HttpClients, HttpProvider};
 use crate::provider::pricing::Prices;
 use crate::provider::scripted::Scripted;
-use crate::provider::tape::{Record, Recorder, Replay};
+use crate::provider::tape::{Recorder, RecordingProvider, TapeProvider};
 use crate::provider::wire::Dialect;
 use crate::provider::{Provider, http};
 
 /// State shared by all providers of a project.
-struct Building<'b> {
+struct ProviderContext<'b> {
     environment: &'b Environment,
     root: &'b Path,
-    client: Arc<Client>,
+    client: Arc<HttpClients>,
     prices: Arc<Prices>,
     /// Every key used, for the recorder.
-    secrets: Vec<Secret>,
+    secrets: Vec<ApiKey>,
 }
 
 pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Path) -> Providers {
@@ -44,7 +44,7 @@ pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Pa
         definitions.entry(known.name.to_owned()).or_default();
     }
     let prices = Arc::new(Prices { said: prices });
-    let mut building = Building {
+    let mut building = ProviderContext {
         environment,
         root,
         client: Arc::default(),
@@ -85,13 +85,13 @@ pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Pa
 fn recorded(
     made: &mut BTreeMap<String, NamedProvider>,
     path: &Path,
-    secrets: Vec<Secret>,
+    secrets: Vec<ApiKey>,
 ) -> Option<Arc<Recorder>> {
     let recorder = Recorder::open(path, secrets);
     for (name, made) in made.iter_mut().filter(|(_, made)| !matches!(made.strict, Some(Strict::Replay(_)))) {
         let Ok(inner) = made.provider.clone() else { continue };
         made.provider = match &recorder {
-            Ok(recorder) => Ok(Arc::new(Record::new(inner, Arc::clone(recorder)))),
+            Ok(recorder) => Ok(Arc::new(RecordingProvider::new(inner, Arc::clone(recorder)))),
             Err(error) => {
                 let why = format!("cannot record to {}: {error}", path.display());
                 Err(ProviderProblem::Unusable { provider: name.clone(), why })
@@ -101,22 +101,22 @@ fn recorded(
     recorder.ok()
 }
 
-impl Building<'_> {
-    fn made(&mut self, name: &str, definition: Definition) -> NamedProvider {
+impl ProviderContext<'_> {
+    fn made(&mut self, name: &str, definition: ProviderDefinition) -> NamedProvider {
         let known = known(name);
         let kind = definition.kind.or_else(|| known.map(|known| known.kind));
         let unusable = |why: String| ProviderProblem::Unusable { provider: name.to_owned(), why };
         let (provider, strict) = match kind {
-            Some(Kind::Http(dialect)) => (self.http(name, dialect, definition, known), None),
-            Some(Kind::Scripted) => {
+            Some(ProviderKind::Http(dialect)) => (self.http(name, dialect, definition, known), None),
+            Some(ProviderKind::Scripted) => {
                 let scripted = self.file(&definition).and_then(|file| {
                     Scripted::read(&file).map(Arc::new).map_err(|problem| problem.to_string())
                 });
                 let strict = scripted.as_ref().ok().map(|it| Strict::Scripted(Arc::clone(it)));
                 (scripted.map(|it| it as Arc<dyn Provider>).map_err(unusable), strict)
             }
-            Some(Kind::Replay) => {
-                let replay = self.file(&definition).and_then(|file| Replay::read(&file).map(Arc::new));
+            Some(ProviderKind::Replay) => {
+                let replay = self.file(&definition).and_then(|file| TapeProvider::read(&file).map(Arc::new));
                 let strict = replay.as_ref().ok().map(|it| Strict::Replay(Arc::clone(it)));
                 (replay.map(|it| it as Arc<dyn Provider>).map_err(unusable), strict)
             }
@@ -125,7 +125,7 @@ impl Building<'_> {
         NamedProvider { is_given: false, provider, strict }
     }
 
-    fn file(&self, definition: &Definition) -> Result<std::path::PathBuf, String> {
+    fn file(&self, definition: &ProviderDefinition) -> Result<std::path::PathBuf, String> {
         definition
             .file
             .as_ref()
@@ -137,8 +137,8 @@ impl Building<'_> {
         &mut self,
         name: &str,
         dialect: Dialect,
-        definition: Definition,
-        known: Option<&Known>,
+        definition: ProviderDefinition,
+        known: Option<&KnownProvider>,
     ) -> Result<Arc<dyn Provider>, ProviderProblem> {
         let (base_url, is_default) = self.base_url(name, &definition, known)?;
         let key = self.key(name, &definition, known)?;
@@ -161,8 +161,8 @@ impl Building<'_> {
     fn base_url(
         &self,
         name: &str,
-        definition: &Definition,
-        known: Option<&Known>,
+        definition: &ProviderDefinition,
+        known: Option<&KnownProvider>,
     ) -> Result<(String, bool), ProviderProblem> {
         if let Some(base_url) = &definition.base_url {
             let missing = |variable: String| unset(name, "base_url", &variable);
@@ -180,18 +180,18 @@ impl Building<'_> {
     fn key(
         &self,
         name: &str,
-        definition: &Definition,
-        known: Option<&Known>,
-    ) -> Result<Option<Secret>, ProviderProblem> {
+        definition: &ProviderDefinition,
+        known: Option<&KnownProvider>,
+    ) -> Result<Option<ApiKey>, ProviderProblem> {
         if let Some(key) = &definition.key {
             let missing = |variable: String| ProviderProblem::MissingKey {
                 provider: name.to_owned(),
                 variables: vec![variable],
             };
-            return key.0.clone().map(|key| Some(Secret::new(key))).map_err(missing);
+            return key.0.clone().map(|key| Some(ApiKey::new(key))).map_err(missing);
         }
         let variables = known.map_or(&[] as &[&str], |known| known.key_variables);
-        Ok(self.variable(variables).map(Secret::new))
+        Ok(self.variable(variables).map(ApiKey::new))
     }
 
     fn variable(&self, names: &[&str]) -> Option<&str> {
@@ -199,7 +199,7 @@ impl Building<'_> {
     }
 }
 
-fn missing_key(name: &str, known: Option<&Known>) -> ProviderProblem {
+fn missing_key(name: &str, known: Option<&KnownProvider>) -> ProviderProblem {
     let variables = known.map_or(&[] as &[&str], |known| known.key_variables);
     let variables = variables.iter().map(|variable| (*variable).to_owned()).collect();
     ProviderProblem::MissingKey { provider: name.to_owned(), variables }
@@ -210,7 +210,7 @@ fn unset(name: &str, key: &str, variable: &str) -> ProviderProblem {
     ProviderProblem::Unusable { provider: name.to_owned(), why }
 }
 
-fn headers(name: &str, definition: &Definition) -> Result<HeaderMap, ProviderProblem> {
+fn headers(name: &str, definition: &ProviderDefinition) -> Result<HeaderMap, ProviderProblem> {
     let mut headers = HeaderMap::new();
     for (header, value) in &definition.headers {
         let value = value.0.clone().map_err(|variable| unset(name, header.as_str(), &variable))?;

@@ -10,7 +10,7 @@ use crate::provider::wire::{Dialect, ReasoningReturn, SchemaSupport};
 
 /// The kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProviderKind {
     Http(Dialect),
     Scripted,
     Replay,
@@ -18,11 +18,11 @@ pub(super) enum Kind {
 
 /// `None` and empty mean not specified.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Definition {
-    pub(super) kind: Option<Kind>,
-    pub(super) base_url: Option<Filled>,
-    pub(super) key: Option<Filled>,
-    pub(super) headers: Vec<(HeaderName, Filled)>,
+pub(super) struct ProviderDefinition {
+    pub(super) kind: Option<ProviderKind>,
+    pub(super) base_url: Option<ExpandedText>,
+    pub(super) key: Option<ExpandedText>,
+    pub(super) headers: Vec<(HeaderName, ExpandedText)>,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) completion_timeout: Option<Duration>,
     pub(super) context_tokens: Option<u32>,
@@ -31,10 +31,10 @@ pub(super) struct Definition {
     pub(super) file: Option<PathBuf>,
 }
 
-impl Definition {
+impl ProviderDefinition {
     /// Merges two definitions; this one takes precedence.
-    pub(super) fn over(self, below: Definition) -> Definition {
-        Definition {
+    pub(super) fn over(self, below: ProviderDefinition) -> ProviderDefinition {
+        ProviderDefinition {
             kind: self.kind.or(below.kind),
             base_url: self.base_url.or(below.base_url),
             key: self.key.or(below.key),
@@ -51,9 +51,9 @@ impl Definition {
 
 /// A text with its variables expanded, or the first one that is not set. No `Debug` of the text: it may be a key.
 #[derive(Clone)]
-pub(super) struct Filled(pub(super) Result<String, String>);
+pub(super) struct ExpandedText(pub(super) Result<String, String>);
 
-impl std::fmt::Debug for Filled {
+impl std::fmt::Debug for ExpandedText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Ok(_) => f.write_str("[hidden]"),
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Filled {
     }
 }
 
-impl Filled {
+impl ExpandedText {
     /// Expands `${NAME}` anywhere in the text. An empty variable counts as unset.
     pub(super) fn of(text: &str, environment: &Environment) -> Self {
         let (mut filled, mut rest) = (String::new(), text);

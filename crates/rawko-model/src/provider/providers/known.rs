@@ -1,11 +1,11 @@
 //! Providers available without settings: their addresses and the environment variables of their keys.
 
-use super::definition::Kind;
+use super::definition::ProviderKind;
 use crate::provider::wire::{Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport};
 
-pub(super) struct Known {
+pub(super) struct KnownProvider {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ProviderKind,
     pub(super) base_url: &'static str,
     /// The first variable that is set is used.
     pub(super) key_variables: &'static [&'static str],
@@ -26,64 +26,64 @@ pub(super) const COMPATIBLE: OpenAiTraits = OpenAiTraits {
 /// Z.ai and DeepSeek support JSON output but no schema.
 const JSON_ONLY: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonObject, ..COMPATIBLE };
 
-pub(super) const KNOWN: [Known; 7] = [
-    Known {
+pub(super) const KNOWN: [KnownProvider; 7] = [
+    KnownProvider {
         name: "anthropic",
-        kind: Kind::Http(Dialect::Anthropic),
+        kind: ProviderKind::Http(Dialect::Anthropic),
         base_url: "https://api.anthropic.com",
         key_variables: &["ANTHROPIC_API_KEY"],
         base_variables: &["ANTHROPIC_BASE_URL"],
         is_open: false,
         models: &["claude-"],
     },
-    Known {
+    KnownProvider {
         name: "openai",
-        kind: Kind::Http(Dialect::OpenAi(ORIGINAL)),
+        kind: ProviderKind::Http(Dialect::OpenAi(ORIGINAL)),
         base_url: "https://api.openai.com/v1",
         key_variables: &["OPENAI_API_KEY"],
         base_variables: &["OPENAI_BASE_URL"],
         is_open: false,
         models: &["gpt-", "o1", "o3", "o4"],
     },
-    Known {
+    KnownProvider {
         name: "zai",
-        kind: Kind::Http(Dialect::OpenAi(JSON_ONLY)),
+        kind: ProviderKind::Http(Dialect::OpenAi(JSON_ONLY)),
         base_url: "https://api.z.ai/api/paas/v4",
         key_variables: &["ZAI_API_KEY", "Z_AI_API_KEY"],
         base_variables: &["ZAI_BASE_URL"],
         is_open: false,
         models: &["glm-"],
     },
-    Known {
+    KnownProvider {
         name: "gemini",
-        kind: Kind::Http(Dialect::Gemini),
+        kind: ProviderKind::Http(Dialect::Gemini),
         base_url: "https://generativelanguage.googleapis.com",
         key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         base_variables: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
         is_open: false,
         models: &["gemini-"],
     },
-    Known {
+    KnownProvider {
         name: "ollama",
-        kind: Kind::Http(Dialect::Ollama),
+        kind: ProviderKind::Http(Dialect::Ollama),
         base_url: "http://127.0.0.1:11434",
         key_variables: &["OLLAMA_API_KEY"],
         base_variables: &["OLLAMA_HOST"],
         is_open: true,
         models: &[],
     },
-    Known {
+    KnownProvider {
         name: "deepseek",
-        kind: Kind::Http(Dialect::OpenAi(JSON_ONLY)),
+        kind: ProviderKind::Http(Dialect::OpenAi(JSON_ONLY)),
         base_url: "https://api.deepseek.com",
         key_variables: &["DEEPSEEK_API_KEY"],
         base_variables: &["DEEPSEEK_BASE_URL"],
         is_open: false,
         models: &["deepseek-"],
     },
-    Known {
+    KnownProvider {
         name: "openrouter",
-        kind: Kind::Http(Dialect::OpenAi(COMPATIBLE)),
+        kind: ProviderKind::Http(Dialect::OpenAi(COMPATIBLE)),
         base_url: "https://openrouter.ai/api/v1",
         key_variables: &["OPENROUTER_API_KEY"],
         base_variables: &[],
@@ -102,12 +102,12 @@ pub(super) const ALIASES: [(&str, &str); 3] = [
     ("haiku", "anthropic/claude-haiku-4-5"),
 ];
 
-pub(super) fn known(name: &str) -> Option<&'static Known> {
+pub(super) fn known(name: &str) -> Option<&'static KnownProvider> {
     let name = OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
     KNOWN.iter().find(|known| known.name == name)
 }
 
 /// Returns the provider of a model given without a provider name.
-pub(super) fn maker(model: &str) -> Option<&'static Known> {
+pub(super) fn maker(model: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.models.iter().any(|start| model.starts_with(start)))
 }

@@ -32,12 +32,12 @@ pub use problem::ProviderProblem;
 use super::back_off::BackOffSettings;
 use super::pricing::Prices;
 use super::scripted::Scripted;
-use super::tape::{Recorder, Replay};
+use super::tape::{Recorder, TapeProvider};
 use super::{Provider, ReasoningEffort};
 use known::{ALIASES, known, maker};
 
 /// Problems in settings, grouped by file.
-pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
+pub type ProviderProblems = Vec<(Arc<str>, Vec<Finding>)>;
 
 /// A provider under its name.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ struct NamedProvider {
 #[derive(Clone)]
 enum Strict {
     Scripted(Arc<Scripted>),
-    Replay(Arc<Replay>),
+    Replay(Arc<TapeProvider>),
 }
 
 /// Wraps a provider, given its name.
@@ -83,7 +83,7 @@ const ONLY: &str = "scripted";
 impl Providers {
     /// Builds the providers from settings and their environment, and returns all problems by file. Relative paths are
     /// resolved against the project root.
-    pub fn of_settings(settings: &dyn SectionSource, project_root: &Path) -> (Self, Problems) {
+    pub fn of_settings(settings: &dyn SectionSource, project_root: &Path) -> (Self, ProviderProblems) {
         let (said, problems) = read::read(settings);
         (build::build(said, settings.environment_of(), project_root), problems)
     }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
-use rawko_chart::{Document, DocumentData, DocumentEntry};
+use rawko_chart::{DocumentData, DocumentEntry, SpannedValue};
 use rawko_settings::{Section, SectionSource, SettingsReader};
 use reqwest::header::HeaderName;
 
-use super::Problems;
-use super::definition::{Definition, Filled, Kind};
+use super::ProviderProblems;
+use super::definition::{ExpandedText, ProviderDefinition, ProviderKind};
 use super::known::{COMPATIBLE, ORIGINAL, known};
 use crate::provider::ReasoningEffort;
 use crate::provider::back_off::BackOffSettings;
@@ -31,7 +31,7 @@ pub(super) struct ProviderSettings {
     pub(super) prices: BTreeMap<String, Price>,
     pub(super) back_off: BackOffSettings,
     pub(super) reasoning: Option<ReasoningEffort>,
-    pub(super) definitions: BTreeMap<String, Definition>,
+    pub(super) definitions: BTreeMap<String, ProviderDefinition>,
 }
 
 const KEYS: [&str; 10] = [
@@ -50,11 +50,11 @@ const KINDS: [&str; 7] =
     ["anthropic", "openai", "openai_responses", "gemini", "ollama", "scripted", "replay"];
 
 /// The project's section overrides the user's, key by key.
-pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems) {
+pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, ProviderProblems) {
     let sections: Vec<&Section> = settings.sections_of("providers");
     let (mut said, mut problems) = (ProviderSettings::default(), Vec::new());
     for section in sections.into_iter().rev() {
-        let mut reading = Reading {
+        let mut reading = ProviderReader {
             reader: SettingsReader::new(settings.environment_of()),
             settings,
             file: &section.file,
@@ -69,15 +69,15 @@ pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems)
     (said, problems)
 }
 
-struct Reading<'s> {
+struct ProviderReader<'s> {
     reader: SettingsReader<'s>,
     settings: &'s dyn SectionSource,
     file: &'s Arc<str>,
     said: &'s mut ProviderSettings,
 }
 
-impl Reading<'_> {
-    fn section(&mut self, at: &Document) {
+impl ProviderReader<'_> {
+    fn section(&mut self, at: &SpannedValue) {
         for entry in self.reader.entries(at, "`providers`") {
             let value = &entry.value;
             match entry.key.as_str() {
@@ -110,7 +110,7 @@ impl Reading<'_> {
         }
     }
 
-    fn aliases(&mut self, at: &Document) {
+    fn aliases(&mut self, at: &SpannedValue) {
         for entry in self.reader.entries(at, "`aliases`") {
             if let Some(model) = self.reader.text(&entry.value, &format!("alias `{}`", entry.key)) {
                 self.said.aliases.insert(entry.key.clone(), model.to_owned());
@@ -118,7 +118,7 @@ impl Reading<'_> {
         }
     }
 
-    fn prices(&mut self, at: &Document) {
+    fn prices(&mut self, at: &SpannedValue) {
         for entry in self.reader.entries(at, "`prices`") {
             let what = format!("the price of `{}`", entry.key);
             let (mut input, mut cached, mut cache_write, mut output) = (None, None, None, None);
@@ -148,7 +148,7 @@ impl Reading<'_> {
         }
     }
 
-    fn dollars(&mut self, at: &Document, what: &str) -> Option<f64> {
+    fn dollars(&mut self, at: &SpannedValue, what: &str) -> Option<f64> {
         let dollars = match at.data {
             DocumentData::Int(number) => number as f64,
             DocumentData::Float(number) => number,
@@ -163,7 +163,7 @@ impl Reading<'_> {
         Some(dollars)
     }
 
-    fn back_off(&mut self, at: &Document) {
+    fn back_off(&mut self, at: &SpannedValue) {
         for entry in self.reader.record(at, "`back_off`", &["first", "longest", "retry_after_max"]) {
             let wait = self.reader.duration(&entry.value, &format!("`{}` of `back_off`", entry.key));
             let Some(ms) = wait.and_then(|wait| u64::try_from(wait.as_millis()).ok()) else { continue };
@@ -175,7 +175,7 @@ impl Reading<'_> {
         }
     }
 
-    fn definition(&mut self, entry: &DocumentEntry) -> Definition {
+    fn definition(&mut self, entry: &DocumentEntry) -> ProviderDefinition {
         let what = format!("provider `{}`", entry.key);
         if entry.key.contains('/') || entry.key.is_empty() {
             let help = "the part of a model before the first `/` is its provider";
@@ -185,7 +185,7 @@ impl Reading<'_> {
                 help,
             );
         }
-        let mut definition = Definition::default();
+        let mut definition = ProviderDefinition::default();
         for part in self.reader.record(&entry.value, &what, &KEYS) {
             self.take(&mut definition, part, &format!("`{}` of {what}", part.key));
         }
@@ -193,7 +193,7 @@ impl Reading<'_> {
         definition
     }
 
-    fn take(&mut self, definition: &mut Definition, part: &DocumentEntry, named: &str) {
+    fn take(&mut self, definition: &mut ProviderDefinition, part: &DocumentEntry, named: &str) {
         let at = &part.value;
         match part.key.as_str() {
             "kind" => definition.kind = self.kind(at, named),
@@ -212,15 +212,15 @@ impl Reading<'_> {
         }
     }
 
-    fn kind(&mut self, at: &Document, named: &str) -> Option<Kind> {
+    fn kind(&mut self, at: &SpannedValue, named: &str) -> Option<ProviderKind> {
         let kind = match self.reader.text(at, named)? {
-            "openai" => Kind::Http(Dialect::OpenAi(COMPATIBLE)),
-            "openai_responses" => Kind::Http(Dialect::Responses),
-            "anthropic" => Kind::Http(Dialect::Anthropic),
-            "gemini" => Kind::Http(Dialect::Gemini),
-            "ollama" => Kind::Http(Dialect::Ollama),
-            "scripted" => Kind::Scripted,
-            "replay" => Kind::Replay,
+            "openai" => ProviderKind::Http(Dialect::OpenAi(COMPATIBLE)),
+            "openai_responses" => ProviderKind::Http(Dialect::Responses),
+            "anthropic" => ProviderKind::Http(Dialect::Anthropic),
+            "gemini" => ProviderKind::Http(Dialect::Gemini),
+            "ollama" => ProviderKind::Http(Dialect::Ollama),
+            "scripted" => ProviderKind::Scripted,
+            "replay" => ProviderKind::Replay,
             other => {
                 let help = format!("one of {}", KINDS.join(", "));
                 self.reader.invalid(at.span, format!("unknown provider kind `{other}`"), help);
@@ -230,9 +230,9 @@ impl Reading<'_> {
         Some(kind)
     }
 
-    fn filled(&mut self, at: &Document, named: &str) -> Option<Filled> {
+    fn filled(&mut self, at: &SpannedValue, named: &str) -> Option<ExpandedText> {
         let text = self.reader.scalar(at, named)?;
-        let filled = Filled::of(&text, self.settings.environment_of());
+        let filled = ExpandedText::of(&text, self.settings.environment_of());
         if let Err(missing) = &filled.0 {
             let message = format!("{named} uses `${{{missing}}}`, which is not set");
             self.reader.say(&UNSET_VARIABLE, at.span, message, format!("export {missing}=…"));
@@ -240,7 +240,7 @@ impl Reading<'_> {
         Some(filled)
     }
 
-    fn headers(&mut self, at: &Document, named: &str) -> Vec<(HeaderName, Filled)> {
+    fn headers(&mut self, at: &SpannedValue, named: &str) -> Vec<(HeaderName, ExpandedText)> {
         let mut headers = Vec::new();
         for entry in self.reader.entries(at, named) {
             let value = self.filled(&entry.value, &format!("`{}` in {named}", entry.key));
@@ -255,7 +255,7 @@ impl Reading<'_> {
         headers
     }
 
-    fn schema(&mut self, at: &Document, named: &str) -> Option<SchemaSupport> {
+    fn schema(&mut self, at: &SpannedValue, named: &str) -> Option<SchemaSupport> {
         match self.reader.text(at, named)? {
             "json_schema" => Some(SchemaSupport::JsonSchema),
             "json_object" => Some(SchemaSupport::JsonObject),
@@ -268,7 +268,7 @@ impl Reading<'_> {
         }
     }
 
-    fn send_reasoning(&mut self, at: &Document, named: &str) -> Option<ReasoningReturn> {
+    fn send_reasoning(&mut self, at: &SpannedValue, named: &str) -> Option<ReasoningReturn> {
         match self.reader.text(at, named)? {
             "never" => Some(ReasoningReturn::Never),
             "with_tools" => Some(ReasoningReturn::WithTools),
@@ -282,15 +282,15 @@ impl Reading<'_> {
     }
 
     /// An unknown name must have a kind and an address.
-    fn check(&mut self, entry: &DocumentEntry, definition: &Definition, what: &str) {
+    fn check(&mut self, entry: &DocumentEntry, definition: &ProviderDefinition, what: &str) {
         let has = |key: &str| entry.value.get(key).is_some();
         let needs = match definition.kind {
-            Some(Kind::Scripted | Kind::Replay) if !has("file") => "`file`",
-            Some(Kind::Scripted | Kind::Replay) => return,
-            Some(Kind::Http(_)) | None if known(&entry.key).is_some() => return,
+            Some(ProviderKind::Scripted | ProviderKind::Replay) if !has("file") => "`file`",
+            Some(ProviderKind::Scripted | ProviderKind::Replay) => return,
+            Some(ProviderKind::Http(_)) | None if known(&entry.key).is_some() => return,
             None if !has("kind") => "`kind`",
-            Some(Kind::Http(_)) if !has("base_url") => "`base_url`",
-            Some(Kind::Http(_)) | None => return,
+            Some(ProviderKind::Http(_)) if !has("base_url") => "`base_url`",
+            Some(ProviderKind::Http(_)) | None => return,
         };
         let help = "for example `{kind: openai, base_url: \"http://127.0.0.1:8080/v1\"}`";
         self.reader.say(&MISSING_KEY, entry.key_span, format!("{what} has no {needs}"), help);
@@ -298,7 +298,7 @@ impl Reading<'_> {
 }
 
 /// OpenAI's format counts as the original only at its own address.
-pub(super) fn adapted(dialect: Dialect, base_url: &str, definition: &Definition) -> Dialect {
+pub(super) fn adapted(dialect: Dialect, base_url: &str, definition: &ProviderDefinition) -> Dialect {
     match dialect {
         Dialect::OpenAi(traits) => {
             let is_original = base_url.starts_with("https://api.openai.com/");

@@ -27,18 +27,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 pub use read::ScriptProblem;
-use step::{Script, Step, StepKind};
+use step::{AgentScript, ScriptStep, StepKind};
 
 use super::classify::head;
 use super::compaction::answers_so_far;
-use super::wire::Spoken;
-use super::{Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError};
-use crate::message::{Message, Part};
+use super::wire::ScriptedResponse;
+use super::{
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamListener,
+};
+use crate::message::{Message, MessagePart};
 
 /// A provider with scripted responses.
 pub struct Scripted {
     file: String,
-    scripts: Vec<Script>,
+    scripts: Vec<AgentScript>,
     /// Lines of the steps used so far, for `unused` only.
     used: Mutex<BTreeSet<usize>>,
 }
@@ -62,7 +64,7 @@ impl Scripted {
         rest.map(|(script, step)| format!("{}:{}: {}", self.file, step.line, script.described())).collect()
     }
 
-    fn step(&self, request: &CompletionRequest) -> Result<&Step, ProviderError> {
+    fn step(&self, request: &CompletionRequest) -> Result<&ScriptStep, ProviderError> {
         let index = answers_so_far(&request.messages);
         let first = request.messages.first().map(seen).unwrap_or_default();
         let script = self.scripts.iter().filter_map(|script| Some((script.fits(request, &first)?, script)));
@@ -72,7 +74,12 @@ impl Scripted {
         step.ok_or_else(|| self.unexpected(request, index, script))
     }
 
-    fn unexpected(&self, request: &CompletionRequest, index: u64, script: Option<&Script>) -> ProviderError {
+    fn unexpected(
+        &self,
+        request: &CompletionRequest,
+        index: u64,
+        script: Option<&AgentScript>,
+    ) -> ProviderError {
         let CompletionRequest { agent, occasion, attempt, .. } = request;
         let why = script.map_or_else(
             || "no script is for it".to_owned(),
@@ -87,7 +94,7 @@ impl Scripted {
         ProviderError::new(ErrorCode::InvalidRequest, message)
     }
 
-    fn check_expected(&self, step: &Step, request: &CompletionRequest) -> Result<(), ProviderError> {
+    fn check_expected(&self, step: &ScriptStep, request: &CompletionRequest) -> Result<(), ProviderError> {
         let last = request.messages.last().map(seen).unwrap_or_default();
         let missing = step.expect.iter().find(|it| !last.contains(*it) && !request.system.contains(*it));
         let Some(missing) = missing else { return Ok(()) };
@@ -104,7 +111,11 @@ impl Scripted {
 }
 
 impl Provider for Scripted {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
             let step = self.step(&request)?;
             self.check_expected(step, &request)?;
@@ -118,14 +129,14 @@ impl Provider for Scripted {
 }
 
 fn answer(
-    step: &Step,
+    step: &ScriptStep,
     request: &CompletionRequest,
-    listener: Listener<'_>,
+    listener: StreamListener<'_>,
 ) -> Result<Completion, ProviderError> {
     match &step.kind {
         StepKind::Error(error) => Err(error.clone()),
         StepKind::Answer { reasoning, text, tools, stop, usage } => {
-            let spoken = Spoken { reasoning, text, tools, stop: *stop, usage: *usage };
+            let spoken = ScriptedResponse { reasoning, text, tools, stop: *stop, usage: *usage };
             let (completion, events) = spoken.completion(request);
             events.into_iter().for_each(listener);
             Ok(completion)
@@ -136,9 +147,12 @@ fn answer(
 /// Returns all text of a message, including tool results.
 fn seen(message: &Message) -> String {
     let words = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::ToolResult(result) => Some(result.content.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::ToolResult(result) => Some(result.content.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::Reasoning(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Severity, Source};
+use rawko_chart::{DocumentData, DocumentEntry, Finding, Severity, SourceFile, SpannedValue};
 use rawko_core::Value;
 use rawko_settings::{Environment, SettingsReader};
 
 use super::Scripted;
-use super::step::{Script, Step, StepKind};
+use super::step::{AgentScript, ScriptStep, StepKind};
 use crate::message::{StopReason, Usage};
 use crate::provider::{ErrorCode, ProviderError};
 
@@ -19,12 +19,12 @@ use crate::provider::{ErrorCode, ProviderError};
 #[error("{}", shown(.source_text, .findings))]
 pub struct ScriptProblem {
     /// Text and name of the script, for showing locations.
-    pub source_text: Source,
+    pub source_text: SourceFile,
     /// All problems, not only the first.
     pub findings: Vec<Finding>,
 }
 
-fn shown(source: &Source, findings: &[Finding]) -> String {
+fn shown(source: &SourceFile, findings: &[Finding]) -> String {
     let line = |finding: &Finding| {
         format!("{}:{}: {}", source.name, line_at(&source.text, finding.span.start), finding.message)
     };
@@ -38,31 +38,32 @@ pub(super) fn file(path: &Path) -> Result<Scripted, ScriptProblem> {
         Err(error) => {
             let finding = rawko_chart::codes::settings::UNREADABLE
                 .at(rawko_chart::Span::default(), format!("cannot be read: {error}"));
-            Err(ScriptProblem { source_text: Source::new(name, ""), findings: vec![finding] })
+            Err(ScriptProblem { source_text: SourceFile::new(name, ""), findings: vec![finding] })
         }
     }
 }
 
 pub(super) fn text(name: &str, text: &str) -> Result<Scripted, ScriptProblem> {
-    let problem = |findings| ScriptProblem { source_text: Source::new(name, text), findings };
-    let document = Document::read(text).map_err(problem)?;
+    let problem = |findings| ScriptProblem { source_text: SourceFile::new(name, text), findings };
+    let document = SpannedValue::read(text).map_err(problem)?;
     let environment = Environment::default();
     let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
     let reader = SettingsReader::new(&environment);
-    let mut reading = Reading { reader, line_ends, scripts: Vec::new(), known: HashMap::new(), steps: 0 };
+    let mut reading =
+        ScriptReader { reader, line_ends, scripts: Vec::new(), known: HashMap::new(), steps: 0 };
     reading.root(&document);
-    let Reading { reader, scripts, .. } = reading;
+    let ScriptReader { reader, scripts, .. } = reading;
     if reader.findings.iter().any(|finding| finding.severity > Severity::Warning) {
         return Err(problem(reader.findings));
     }
     Ok(Scripted { file: name.to_owned(), scripts, used: Mutex::default() })
 }
 
-struct Reading<'t> {
+struct ScriptReader<'t> {
     reader: SettingsReader<'t>,
     /// The offset of each line's end, so that a long script is read once.
     line_ends: Vec<usize>,
-    scripts: Vec<Script>,
+    scripts: Vec<AgentScript>,
     /// The position of each script by its agent and occasion.
     known: HashMap<(Option<String>, Option<String>), usize>,
     steps: usize,
@@ -73,14 +74,14 @@ const STEP_KEYS: [&str; 9] =
 const USAGE_KEYS: [&str; 6] =
     ["input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "cost_usd"];
 
-impl Reading<'_> {
+impl ScriptReader<'_> {
     /// Parses a list, or a map with `steps`.
-    fn root(&mut self, at: &Document) {
+    fn root(&mut self, at: &SpannedValue) {
         let list = at.get("steps").filter(|_| at.get("agent").is_none()).unwrap_or(at);
         self.items(list, "a script").iter().for_each(|item| self.item(item));
     }
 
-    fn items<'d>(&mut self, at: &'d Document, what: &str) -> &'d [Document] {
+    fn items<'d>(&mut self, at: &'d SpannedValue, what: &str) -> &'d [SpannedValue] {
         let items = at.items();
         if items.is_none() && at.data != DocumentData::Null {
             self.reader.wrong_type(at, what, "a list of steps");
@@ -89,7 +90,7 @@ impl Reading<'_> {
     }
 
     /// Parses a script with its steps, or one step.
-    fn item(&mut self, at: &Document) {
+    fn item(&mut self, at: &SpannedValue) {
         let mut text = |key: &str| {
             let value = at.get(key)?;
             self.reader.text(value, &format!("`{key}`")).map(str::to_owned)
@@ -107,17 +108,17 @@ impl Reading<'_> {
         }
     }
 
-    fn add(&mut self, agent: Option<String>, when: Option<String>, step: Option<Step>) {
+    fn add(&mut self, agent: Option<String>, when: Option<String>, step: Option<ScriptStep>) {
         let Some(step) = step else { return };
         let end = self.scripts.len();
         let at = *self.known.entry((agent.clone(), when.clone())).or_insert(end);
         if at == end {
-            self.scripts.push(Script { agent, when, turns: Vec::new() });
+            self.scripts.push(AgentScript { agent, when, turns: Vec::new() });
         }
         self.scripts[at].push(step);
     }
 
-    fn step(&mut self, at: &Document, keys: &[&str]) -> Option<Step> {
+    fn step(&mut self, at: &SpannedValue, keys: &[&str]) -> Option<ScriptStep> {
         let entries = self.reader.record(at, "a step", keys);
         let find = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
         let kind = match find("error") {
@@ -128,17 +129,17 @@ impl Reading<'_> {
         let delay_ms = find("delay_ms").and_then(|it| self.reader.whole(it, "`delay_ms`", 0)).unwrap_or(0);
         self.steps += 1;
         let line = 1 + self.line_ends.partition_point(|end| *end < at.span.start as usize);
-        Some(Step { number: self.steps, line, expect, delay_ms, kind })
+        Some(ScriptStep { number: self.steps, line, expect, delay_ms, kind })
     }
 
-    fn expected(&mut self, at: &Document) -> Vec<String> {
+    fn expected(&mut self, at: &SpannedValue) -> Vec<String> {
         match &at.data {
             DocumentData::Str(one) => vec![one.clone()],
             _ => self.reader.texts(at, "`expect`").into_iter().map(|(text, _)| text.to_owned()).collect(),
         }
     }
 
-    fn error(&mut self, at: &Document, beside: &[&DocumentEntry]) -> Option<ProviderError> {
+    fn error(&mut self, at: &SpannedValue, beside: &[&DocumentEntry]) -> Option<ProviderError> {
         for entry in beside
             .iter()
             .filter(|it| !["error", "expect", "delay_ms", "agent", "when"].contains(&it.key.as_str()))
@@ -171,7 +172,7 @@ impl Reading<'_> {
         })
     }
 
-    fn error_code(&mut self, at: &Document) -> Option<ErrorCode> {
+    fn error_code(&mut self, at: &SpannedValue) -> Option<ErrorCode> {
         let text = self.reader.text(at, "`code`")?;
         let code = ErrorCode::ALL.into_iter().find(|code| code.as_str() == text);
         if code.is_none() {
@@ -181,7 +182,7 @@ impl Reading<'_> {
         code
     }
 
-    fn answer(&mut self, at: &Document, entries: &[&DocumentEntry]) -> Option<StepKind> {
+    fn answer(&mut self, at: &SpannedValue, entries: &[&DocumentEntry]) -> Option<StepKind> {
         let find = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
         let (said, data, calls) = (find("text"), find("data"), find("tool_calls"));
         if said.is_none() && data.is_none() && calls.is_none() && find("stop_reason").is_none() {
@@ -210,12 +211,12 @@ impl Reading<'_> {
         Some(StepKind::Answer { reasoning: reasoning.unwrap_or_default(), text, tools, stop, usage })
     }
 
-    fn calls(&mut self, at: &Document) -> Vec<(String, Value)> {
+    fn calls(&mut self, at: &SpannedValue) -> Vec<(String, Value)> {
         let items = self.items(at, "`tool_calls`");
         items.iter().filter_map(|item| self.call(item)).collect()
     }
 
-    fn call(&mut self, at: &Document) -> Option<(String, Value)> {
+    fn call(&mut self, at: &SpannedValue) -> Option<(String, Value)> {
         let entries = self.reader.record(at, "a tool call", &["name", "input"]);
         let find = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
         let Some(name) = find("name") else {
@@ -232,7 +233,7 @@ impl Reading<'_> {
         Some((name.to_owned(), input.unwrap_or_else(|| Value::map([] as [(&str, Value); 0]))))
     }
 
-    fn stop_reason(&mut self, at: &Document) -> Option<StopReason> {
+    fn stop_reason(&mut self, at: &SpannedValue) -> Option<StopReason> {
         let text = self.reader.text(at, "`stop_reason`")?;
         let reason = serde_json::from_value(text.into()).ok();
         if reason.is_none() {
@@ -242,7 +243,7 @@ impl Reading<'_> {
         reason
     }
 
-    fn usage(&mut self, at: &Document) -> Usage {
+    fn usage(&mut self, at: &SpannedValue) -> Usage {
         let mut usage = Usage::default();
         for entry in self.reader.record(at, "`usage`", &USAGE_KEYS) {
             let what = format!("`{}`", entry.key);
@@ -262,7 +263,7 @@ impl Reading<'_> {
         usage
     }
 
-    fn cost(&mut self, at: &Document) -> Option<f64> {
+    fn cost(&mut self, at: &SpannedValue) -> Option<f64> {
         let cost = Value::from_json(at.to_json()).as_f64();
         if cost.is_none() {
             self.reader.wrong_type(at, "`cost_usd`", "a number");

@@ -7,7 +7,7 @@ use crate::provider::{CompletionRequest, ProviderError};
 
 /// The steps of one agent, optionally limited to certain occasions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Script {
+pub(super) struct AgentScript {
     pub(super) agent: Option<String>,
     pub(super) when: Option<String>,
     pub(super) turns: Vec<Attempts>,
@@ -16,12 +16,12 @@ pub(super) struct Script {
 /// The results of one completion: failures first, one for each attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
-    pub(super) errors: Vec<Step>,
-    pub(super) answer: Option<Step>,
+    pub(super) errors: Vec<ScriptStep>,
+    pub(super) answer: Option<ScriptStep>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// Counted over all steps in the file.
     pub(super) number: usize,
     pub(super) line: usize,
@@ -42,7 +42,7 @@ pub(super) enum StepKind {
     Error(ProviderError),
 }
 
-impl Script {
+impl AgentScript {
     /// Returns the specificity of the match, or `None` if the script does not apply to the request. `first`: the text of
     /// its first message.
     pub(super) fn fits(&self, request: &CompletionRequest, first: &str) -> Option<(bool, bool, usize)> {
@@ -55,17 +55,17 @@ impl Script {
     }
 
     /// Returns the step for a conversation with `index` responses, at this attempt.
-    pub(super) fn step(&self, index: u64, attempt: u32) -> Option<&Step> {
+    pub(super) fn step(&self, index: u64, attempt: u32) -> Option<&ScriptStep> {
         let attempts = self.turns.get(usize::try_from(index).ok()?)?;
         attempts.errors.get(attempt as usize).or(attempts.answer.as_ref())
     }
 
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = &ScriptStep> {
         self.turns.iter().flat_map(|turn| turn.errors.iter().chain(&turn.answer))
     }
 
     /// Appends a step. Errors are held until the response that follows them.
-    pub(super) fn push(&mut self, step: Step) {
+    pub(super) fn push(&mut self, step: ScriptStep) {
         if self.turns.last().is_none_or(|turn| turn.answer.is_some()) {
             self.turns.push(Attempts::default());
         }

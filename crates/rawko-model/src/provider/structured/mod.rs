@@ -7,7 +7,7 @@ mod repair;
 
 use rawko_core::Value;
 
-use crate::message::{Message, Part, StopReason};
+use crate::message::{Message, MessagePart, StopReason};
 use crate::provider::{Completion, OutputSchema};
 
 pub use repair::{Repair, Structured, StructuredError, complete_structured};
@@ -75,12 +75,12 @@ fn with_inner(json: &serde_json::Value) -> impl Iterator<Item = &serde_json::Val
 
 fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -3,9 +3,9 @@
 use rawko_core::Value;
 
 use super::{Unfit, judge};
-use crate::message::{Message, Part, Role, Usage};
+use crate::message::{Message, MessagePart, Role, Usage};
 use crate::provider::{
-    Completion, CompletionRequest, ErrorCode, Listener, OutputSchema, Provider, ProviderError,
+    Completion, CompletionRequest, ErrorCode, OutputSchema, Provider, ProviderError, StreamListener,
 };
 
 /// The number of repairs. Plain data, so that a durable loop can store it.
@@ -48,9 +48,12 @@ impl Repair {
 /// Services reject an empty message.
 fn spoken(message: &Message) -> Message {
     let says_something = message.parts.iter().any(|part| match part {
-        Part::Text { text } => !text.trim().is_empty(),
-        Part::Reasoning(_) => false,
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => true,
+        MessagePart::Text { text } => !text.trim().is_empty(),
+        MessagePart::Reasoning(_) => false,
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_) => true,
     });
     if says_something { message.clone() } else { Message::text(Role::Assistant, "(nothing)") }
 }
@@ -91,7 +94,7 @@ pub async fn complete_structured(
     provider: &dyn Provider,
     mut request: CompletionRequest,
     repair: Repair,
-    listener: Listener<'_>,
+    listener: StreamListener<'_>,
 ) -> Result<Structured, StructuredError> {
     let Some(schema) = request.schema.clone() else {
         let error = ProviderError::new(ErrorCode::InvalidRequest, "a structured answer needs a schema");

@@ -14,8 +14,8 @@ mod replay;
 
 use serde::{Deserialize, Serialize};
 
-pub use record::{Record, Recorder};
-pub use replay::Replay;
+pub use record::{Recorder, RecordingProvider};
+pub use replay::TapeProvider;
 
 use super::{Completion, CompletionRequest, ProviderError, StreamEvent};
 
@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 
 /// One line of a tape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Exchange {
+pub(super) struct TapeExchange {
     version: u32,
     hash: String,
     request: CompletionRequest,

@@ -5,32 +5,32 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Exchange, RecordedEnd, VERSION, request_hash};
-use crate::provider::http::Secret;
+use super::{RecordedEnd, TapeExchange, VERSION, request_hash};
+use crate::provider::http::ApiKey;
 use crate::provider::{
-    Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, StreamEvent,
+    Completion, CompletionFuture, CompletionRequest, Provider, ProviderError, StreamEvent, StreamListener,
 };
 
 /// A tape shared by several providers.
 pub struct Recorder {
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
     /// Redacted in every line.
-    secrets: Vec<Secret>,
+    secrets: Vec<ApiKey>,
 }
 
-struct State {
+struct RecorderState {
     file: File,
     fault: Option<String>,
 }
 
 impl Recorder {
     /// Opens the file for appending and creates missing folders.
-    pub fn open(path: &Path, secrets: Vec<Secret>) -> io::Result<Arc<Self>> {
+    pub fn open(path: &Path, secrets: Vec<ApiKey>) -> io::Result<Arc<Self>> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Arc::new(Self { state: Mutex::new(State { file, fault: None }), secrets }))
+        Ok(Arc::new(Self { state: Mutex::new(RecorderState { file, fault: None }), secrets }))
     }
 
     /// Returns the error that made the tape incomplete, if any. A failed write does not discard a completion that was
@@ -40,7 +40,7 @@ impl Recorder {
     }
 
     /// Writes each line in one call, so that lines of several processes do not mix.
-    fn write(&self, exchange: &Exchange) {
+    fn write(&self, exchange: &TapeExchange) {
         let line = serde_json::to_string(exchange).map_err(io::Error::other);
         let line = line.map(|line| self.secrets.iter().fold(line, |line, secret| secret.hide(&line)) + "\n");
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,20 +52,24 @@ impl Recorder {
 }
 
 /// A provider whose exchanges are recorded. An abandoned exchange is not.
-pub struct Record {
+pub struct RecordingProvider {
     inner: Arc<dyn Provider>,
     recorder: Arc<Recorder>,
 }
 
-impl Record {
+impl RecordingProvider {
     /// Creates a provider that forwards to `inner` and writes to `recorder`.
     pub fn new(inner: Arc<dyn Provider>, recorder: Arc<Recorder>) -> Self {
         Self { inner, recorder }
     }
 }
 
-impl Provider for Record {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+impl Provider for RecordingProvider {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
             let mut events = Vec::new();
             let mut hear = |event: StreamEvent| {
@@ -83,10 +87,10 @@ fn exchange(
     request: CompletionRequest,
     events: Vec<StreamEvent>,
     result: &Result<Completion, ProviderError>,
-) -> Exchange {
+) -> TapeExchange {
     let result = match result {
         Ok(completion) => RecordedEnd::Completion(completion.clone()),
         Err(error) => RecordedEnd::Error(error.clone()),
     };
-    Exchange { version: VERSION, hash: request_hash(&request), request, events, result }
+    TapeExchange { version: VERSION, hash: request_hash(&request), request, events, result }
 }

@@ -5,21 +5,21 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Exchange, RecordedEnd, VERSION, request_hash};
-use crate::message::{Message, Part};
+use super::{RecordedEnd, TapeExchange, VERSION, request_hash};
+use crate::message::{Message, MessagePart};
 use crate::provider::classify::head;
 use crate::provider::{
-    Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError,
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamListener,
 };
 
 /// A provider that responds from a tape.
-pub struct Replay {
+pub struct TapeProvider {
     file: String,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<TapeExchange>,
     used: Mutex<Vec<bool>>,
 }
 
-impl Replay {
+impl TapeProvider {
     /// Reads a tape, or reports the invalid line.
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = path.display().to_string();
@@ -32,7 +32,8 @@ impl Replay {
         let mut exchanges = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let wrong = |why: String| format!("{file}:{}: {why}", number + 1);
-            let exchange: Exchange = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            let exchange: TapeExchange =
+                serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
             if exchange.version != VERSION {
                 return Err(wrong(format!(
                     "this is version {} of the format, known is {VERSION}",
@@ -55,7 +56,7 @@ impl Replay {
         .collect()
     }
 
-    fn take(&self, request: &CompletionRequest) -> Result<&Exchange, ProviderError> {
+    fn take(&self, request: &CompletionRequest) -> Result<&TapeExchange, ProviderError> {
         let hash = request_hash(request);
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
@@ -68,7 +69,7 @@ impl Replay {
         Err(self.unexpected(request, next))
     }
 
-    fn unexpected(&self, request: &CompletionRequest, next: Option<&Exchange>) -> ProviderError {
+    fn unexpected(&self, request: &CompletionRequest, next: Option<&TapeExchange>) -> ProviderError {
         let instead = next.map_or_else(
             || "the tape is at its end".to_owned(),
             |next| {
@@ -80,8 +81,12 @@ impl Replay {
     }
 }
 
-impl Provider for Replay {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+impl Provider for TapeProvider {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
             let exchange = self.take(&request)?;
             exchange.events.iter().cloned().for_each(listener);
@@ -124,11 +129,13 @@ fn difference(asked: &CompletionRequest, taped: &CompletionRequest) -> String {
 
 fn said(message: &Message) -> String {
     let text = message.parts.last().map(|part| match part {
-        Part::Text { text } => text.clone(),
-        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => format!("({media_type})"),
-        Part::ToolUse(tool_use) => tool_use.name.clone(),
-        Part::ToolResult(result) => result.content.clone(),
-        Part::Reasoning(reasoning) => reasoning.text.clone(),
+        MessagePart::Text { text } => text.clone(),
+        MessagePart::Image { media_type, .. } | MessagePart::ImageRef { media_type, .. } => {
+            format!("({media_type})")
+        }
+        MessagePart::ToolUse(tool_use) => tool_use.name.clone(),
+        MessagePart::ToolResult(result) => result.content.clone(),
+        MessagePart::Reasoning(reasoning) => reasoning.text.clone(),
     });
     head(&text.unwrap_or_default(), 80)
 }

@@ -1,10 +1,10 @@
 //! Decodes the bytes of a response into events and a completion, for all dialects. No IO: the transport feeds it, as
 //! can a test or a recording.
 
-use super::gather::{CompletionBuilder, next_id};
-use super::lines::Lines;
+use super::lines::LineSplitter;
 use super::progress::is_progress;
 use super::sse::{Sse, SseLine};
+use super::stream_state::{CompletionBuilder, next_id};
 use super::{Dialect, anthropic, gemini, ollama, openai, responses};
 use crate::message::{Message, Role, Usage};
 use crate::provider::classify::{self, head};
@@ -30,7 +30,7 @@ pub enum BodyEnd {
 /// Decodes one response to one request.
 pub struct Decoder {
     dialect: Dialect,
-    lines: Lines,
+    lines: LineSplitter,
     sse: Sse,
     gathering: CompletionBuilder,
     bytes: usize,
@@ -55,7 +55,7 @@ impl Decoder {
         let uses = request.messages.iter().flat_map(Message::tool_uses);
         Self {
             dialect,
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
             sse: Sse::default(),
             gathering: CompletionBuilder::new(next_id(uses.map(|tool_use| tool_use.id.as_str()))),
             bytes: 0,

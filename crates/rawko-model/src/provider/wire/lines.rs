@@ -10,13 +10,13 @@ pub(super) struct LineTooLong;
 
 /// Lines end with LF, CR or CRLF, as server-sent events allow.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     pending: Vec<u8>,
     /// The next LF belongs to the preceding CR.
     is_after_cr: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Returns the lines that these bytes complete.
     pub(super) fn handle_bytes(&mut self, bytes: &[u8]) -> Result<Vec<String>, LineTooLong> {
         let mut lines = Vec::new();
@@ -48,14 +48,14 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINE_BYTES_MAX, LineTooLong, Lines};
+    use super::{LINE_BYTES_MAX, LineSplitter, LineTooLong};
 
     #[test]
     fn lines_come_out_the_same_whatever_the_pieces() {
         let text = "one\r\ntwo\n\nthrée\rfour\r\r\nrest";
         let expected = ["one", "two", "", "thrée", "four", ""];
         for size in 1..=text.len() {
-            let mut lines = Lines::default();
+            let mut lines = LineSplitter::default();
             let pieces = text.as_bytes().chunks(size);
             let got: Vec<String> = pieces.flat_map(|piece| lines.handle_bytes(piece).unwrap()).collect();
             assert_eq!(got, expected, "pieces of {size}");
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         assert_eq!(lines.handle_bytes(&vec![b'x'; LINE_BYTES_MAX]), Ok(Vec::new()));
         assert_eq!(lines.handle_bytes(b"x"), Err(LineTooLong));
     }

@@ -3,21 +3,21 @@
 
 mod anthropic;
 mod decoder;
-mod gather;
 mod gemini;
 mod lines;
 mod ollama;
 mod openai;
 mod progress;
 mod responses;
-mod spoken;
+mod scripted_response;
 mod sse;
+mod stream_state;
 
 pub use decoder::{BodyEnd, Decoder};
 pub use openai::{OpenAiTraits, ReasoningReturn, SchemaSupport};
-pub(super) use spoken::Spoken;
+pub(super) use scripted_response::ScriptedResponse;
 
-use crate::message::{Message, Part};
+use crate::message::{Message, MessagePart};
 use crate::provider::{CompletionRequest, OutputSchema};
 
 /// The wire format of a provider.
@@ -102,8 +102,8 @@ fn tool_name<'m>(messages: &'m [Message], id: &str) -> &'m str {
 }
 
 /// Results come first: services expect them right after the calls.
-fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
-    let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
+fn ordered(message: &Message) -> impl Iterator<Item = &MessagePart> {
+    let is_result = |part: &&MessagePart| matches!(part, MessagePart::ToolResult(_));
     let results = message.parts.iter().filter(is_result);
     results.chain(message.parts.iter().filter(move |part| !is_result(part)))
 }
@@ -111,12 +111,12 @@ fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
 /// Returns all text of a message.
 fn joined_text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,7 @@
 //! Anthropic, and servers that imitate it.
 
 use expect_test::expect;
-use rawko_testkit::{Ending, Format, Reply, anthropic, openai};
+use rawko_testkit::{ModelReply, ReplyEnding, WireProtocol, anthropic, openai};
 use serde_json::json;
 
 use super::check;
@@ -20,10 +20,10 @@ async fn are_all_taken() {
         |piece: &str| anthropic::block_delta(0, json!({"type": "input_json_delta", "partial_json": piece}));
     let use_start = |block: serde_json::Value| anthropic::block_start(0, block);
     let cases = vec![
-        ("an empty body", Reply::events([] as [&str; 0])),
+        ("an empty body", ModelReply::events([] as [&str; 0])),
         (
             "a tool use without input",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 use_start(json!({"type": "tool_use", "id": "t1", "name": "Read"})),
                 input("{\"a\""),
@@ -35,7 +35,7 @@ async fn are_all_taken() {
         ),
         (
             "a tool use with all of its input at once",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 use_start(json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"a": 1}})),
                 anthropic::block_stop(0),
@@ -45,7 +45,7 @@ async fn are_all_taken() {
         ),
         (
             "zero in the first count, all in the last",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(0),
                 text("Hi"),
                 anthropic::event(
@@ -56,7 +56,7 @@ async fn are_all_taken() {
         ),
         (
             "nothing but zero is counted",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(0),
                 text("Hi"),
                 anthropic::end("end_turn", 0),
@@ -65,19 +65,25 @@ async fn are_all_taken() {
         ),
         (
             "no stop_sequence and no count at the end",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 text("Hi"),
                 anthropic::event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}})),
                 anthropic::stop(),
             ]),
         ),
-        ("no message_stop", Reply::events([anthropic::start(3), text("Hi"), anthropic::end("end_turn", 2)])),
-        ("cut before the reason", Reply::events([anthropic::start(3), text("Hi")]).ending(Ending::Cut)),
-        ("ends before the reason", Reply::events([anthropic::start(3), text("Hi")])),
+        (
+            "no message_stop",
+            ModelReply::events([anthropic::start(3), text("Hi"), anthropic::end("end_turn", 2)]),
+        ),
+        (
+            "cut before the reason",
+            ModelReply::events([anthropic::start(3), text("Hi")]).ending(ReplyEnding::Cut),
+        ),
+        ("ends before the reason", ModelReply::events([anthropic::start(3), text("Hi")])),
         (
             "a failure in the stream",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 anthropic::event(
                     &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
@@ -86,14 +92,14 @@ async fn are_all_taken() {
         ),
         (
             "a failure in OpenAI's words",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 openai::event(&json!({"error": {"message": "no", "type": "rate_limit_error"}})),
             ]),
         ),
         (
             "thoughts and events of tomorrow",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 anthropic::block_start(0, json!({"type": "thinking", "thinking": ""})),
                 anthropic::block_delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
@@ -108,16 +114,16 @@ async fn are_all_taken() {
         ),
         (
             "a pause",
-            Reply::events([
+            ModelReply::events([
                 anthropic::start(3),
                 text("Hi"),
                 anthropic::end("pause_turn", 2),
                 anthropic::stop(),
             ]),
         ),
-        ("a malformed success", Reply::text(200, "upstream says hi")),
+        ("a malformed success", ModelReply::text(200, "upstream says hi")),
     ];
-    check(Format::Anthropic, cases, expect![[r#"
+    check(WireProtocol::Anthropic, cases, expect![[r#"
         an empty body
             network_error: test: the provider closed the connection without a response
         a tool use without input

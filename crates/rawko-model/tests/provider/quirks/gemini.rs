@@ -1,7 +1,7 @@
 //! Gemini and its stop reasons.
 
 use expect_test::expect;
-use rawko_testkit::{Ending, Format, Reply, gemini};
+use rawko_testkit::{ModelReply, ReplyEnding, WireProtocol, gemini};
 use serde_json::json;
 
 use super::check;
@@ -9,17 +9,17 @@ use super::check;
 #[tokio::test]
 async fn are_all_taken() {
     let cases = vec![
-        ("an empty body", Reply::events([] as [&str; 0])),
+        ("an empty body", ModelReply::events([] as [&str; 0])),
         (
             "STOP with a call",
-            Reply::events([
+            ModelReply::events([
                 gemini::parts(json!([{"functionCall": {"name": "Read", "args": {"a": 1}}}])),
                 gemini::end("STOP", 3, 2),
             ]),
         ),
         (
             "two calls in one event, one without arguments",
-            Reply::events([
+            ModelReply::events([
                 gemini::parts(
                     json!([{"functionCall": {"name": "Read", "args": {"a": 1}}}, {"functionCall": {"name": "Glob"}}]),
                 ),
@@ -28,27 +28,33 @@ async fn are_all_taken() {
         ),
         (
             "thoughts",
-            Reply::events([
+            ModelReply::events([
                 gemini::parts(json!([{"text": "hm", "thought": true}, {"text": "Hi"}])),
                 gemini::end("STOP", 3, 2),
             ]),
         ),
         (
             "a prompt that is refused",
-            Reply::events([gemini::event(&json!({"promptFeedback": {"blockReason": "SAFETY"}}))]),
+            ModelReply::events([gemini::event(&json!({"promptFeedback": {"blockReason": "SAFETY"}}))]),
         ),
-        ("a call that it could not write", Reply::events([gemini::end("MALFORMED_FUNCTION_CALL", 3, 0)])),
-        ("no reason", Reply::events([gemini::parts(json!([{"text": "Hi"}]))])),
-        ("cut in the middle", Reply::events([gemini::parts(json!([{"text": "Hi"}]))]).ending(Ending::Cut)),
+        (
+            "a call that it could not write",
+            ModelReply::events([gemini::end("MALFORMED_FUNCTION_CALL", 3, 0)]),
+        ),
+        ("no reason", ModelReply::events([gemini::parts(json!([{"text": "Hi"}]))])),
+        (
+            "cut in the middle",
+            ModelReply::events([gemini::parts(json!([{"text": "Hi"}]))]).ending(ReplyEnding::Cut),
+        ),
         (
             "no parts at all",
-            Reply::events([gemini::event(
+            ModelReply::events([gemini::event(
                 &json!({"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}], "usageMetadata": {"promptTokenCount": 3, "thoughtsTokenCount": 60, "cachedContentTokenCount": 2}}),
             )]),
         ),
         (
             "a failure in the stream",
-            Reply::events([
+            ModelReply::events([
                 gemini::parts(json!([{"text": "Hi"}])),
                 gemini::event(
                     &json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}),
@@ -57,7 +63,7 @@ async fn are_all_taken() {
         ),
     ];
     check(
-        Format::Gemini,
+        WireProtocol::Gemini,
         cases,
         expect![[r#"
             an empty body

@@ -6,11 +6,11 @@ mod ollama;
 mod openai;
 
 use expect_test::Expect;
-use rawko_testkit::{Format, Reply};
+use rawko_testkit::{ModelReply, WireProtocol};
 
 use crate::support::{answered, shown, table};
 
-async fn check(format: Format, cases: Vec<(&str, Reply)>, expected: Expect) {
+async fn check(format: WireProtocol, cases: Vec<(&str, ModelReply)>, expected: Expect) {
     let mut rows = Vec::new();
     for (name, reply) in cases {
         let (_, result) = answered(format, reply).await;

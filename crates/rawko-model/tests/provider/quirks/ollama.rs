@@ -1,7 +1,7 @@
 //! Ollama, line by line.
 
 use expect_test::expect;
-use rawko_testkit::{Ending, Format, Reply, ollama};
+use rawko_testkit::{ModelReply, ReplyEnding, WireProtocol, ollama};
 use serde_json::json;
 
 use super::check;
@@ -10,40 +10,43 @@ use super::check;
 async fn are_all_taken() {
     let hello = || ollama::line(json!({"role": "assistant", "content": "Hi"}));
     let cases = vec![
-        ("an empty body", Reply::lines([] as [&str; 0])),
+        ("an empty body", ModelReply::lines([] as [&str; 0])),
         (
             "no line end after the last line",
-            Reply::lines([hello(), ollama::end("stop", 3, 2).trim_end().to_owned()]),
+            ModelReply::lines([hello(), ollama::end("stop", 3, 2).trim_end().to_owned()]),
         ),
-        ("no reason, as long ago", Reply::lines([hello(), "{\"done\": true}\n".to_owned()])),
+        ("no reason, as long ago", ModelReply::lines([hello(), "{\"done\": true}\n".to_owned()])),
         (
             "arguments as text",
-            Reply::lines([
+            ModelReply::lines([
                 ollama::line(
                     json!({"content": "", "tool_calls": [{"id": "x1", "function": {"name": "Read", "arguments": "{\"a\": 1}"}}]}),
                 ),
                 ollama::end("stop", 3, 2),
             ]),
         ),
-        ("cut in the middle", Reply::lines([hello()]).ending(Ending::Cut)),
-        ("cut in a line", Reply::lines([hello() + "{\"message\": {\"con"])),
+        ("cut in the middle", ModelReply::lines([hello()]).ending(ReplyEnding::Cut)),
+        ("cut in a line", ModelReply::lines([hello() + "{\"message\": {\"con"])),
         (
             "a failure in the stream",
-            Reply::lines([hello(), "{\"error\": \"model runner has unexpectedly stopped\"}\n".to_owned()]),
+            ModelReply::lines([
+                hello(),
+                "{\"error\": \"model runner has unexpectedly stopped\"}\n".to_owned(),
+            ]),
         ),
-        ("the model was only loaded", Reply::lines([ollama::end("load", 0, 0)])),
+        ("the model was only loaded", ModelReply::lines([ollama::end("load", 0, 0)])),
         (
             "thoughts",
-            Reply::lines([
+            ModelReply::lines([
                 ollama::line(json!({"content": "", "thinking": "hm"})),
                 hello(),
                 ollama::end("stop", 3, 2),
             ]),
         ),
-        ("something else", Reply::text(200, "<html>Welcome</html>")),
+        ("something else", ModelReply::text(200, "<html>Welcome</html>")),
     ];
     check(
-        Format::Ollama,
+        WireProtocol::Ollama,
         cases,
         expect![[r#"
             an empty body

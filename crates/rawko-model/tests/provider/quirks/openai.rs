@@ -1,7 +1,7 @@
 //! OpenAI and compatible servers.
 
 use expect_test::expect;
-use rawko_testkit::{Ending, Format, Reply, openai};
+use rawko_testkit::{ModelReply, ReplyEnding, WireProtocol, openai};
 use serde_json::json;
 
 use super::check;
@@ -15,26 +15,32 @@ async fn are_all_taken() {
     let hello = || openai::delta(json!({"content": "Hello"}));
     let read = |arguments: &str| json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "Read", "arguments": arguments}});
     let cases = vec![
-        ("an empty body", Reply::events([] as [&str; 0])),
-        ("only [DONE]", Reply::events([openai::DONE])),
-        ("no [DONE] after the reason", Reply::events([hello(), openai::finish("stop")])),
-        ("no line end after the last event", Reply::events([hello() + openai::finish("stop").trim_end()])),
-        ("the end comes without a reason, but with [DONE]", Reply::events([hello(), openai::DONE.into()])),
-        ("no reason and no [DONE]", Reply::events([hello()])),
-        ("the connection breaks in the middle", Reply::events([hello()]).ending(Ending::Cut)),
-        ("the connection breaks in an event", Reply::events([hello() + "data: {\"choices\": [{\"de"])),
+        ("an empty body", ModelReply::events([] as [&str; 0])),
+        ("only [DONE]", ModelReply::events([openai::DONE])),
+        ("no [DONE] after the reason", ModelReply::events([hello(), openai::finish("stop")])),
+        (
+            "no line end after the last event",
+            ModelReply::events([hello() + openai::finish("stop").trim_end()]),
+        ),
+        (
+            "the end comes without a reason, but with [DONE]",
+            ModelReply::events([hello(), openai::DONE.into()]),
+        ),
+        ("no reason and no [DONE]", ModelReply::events([hello()])),
+        ("the connection breaks in the middle", ModelReply::events([hello()]).ending(ReplyEnding::Cut)),
+        ("the connection breaks in an event", ModelReply::events([hello() + "data: {\"choices\": [{\"de"])),
         (
             "the connection breaks after the reason",
-            Reply::events([hello(), openai::finish("stop")]).ending(Ending::Cut),
+            ModelReply::events([hello(), openai::finish("stop")]).ending(ReplyEnding::Cut),
         ),
-        ("nothing is counted", Reply::events([hello(), openai::finish("stop"), openai::DONE.into()])),
+        ("nothing is counted", ModelReply::events([hello(), openai::finish("stop"), openai::DONE.into()])),
         (
             "the count comes without choices",
-            Reply::events([hello(), openai::finish("stop"), openai::usage(5, 2), openai::DONE.into()]),
+            ModelReply::events([hello(), openai::finish("stop"), openai::usage(5, 2), openai::DONE.into()]),
         ),
         (
             "the count is null",
-            Reply::events([
+            ModelReply::events([
                 openai::event(
                     &json!({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": null}),
                 ),
@@ -43,18 +49,18 @@ async fn are_all_taken() {
         ),
         (
             "content is null",
-            Reply::events([openai::delta(json!({"content": null})), hello(), openai::finish("stop")]),
+            ModelReply::events([openai::delta(json!({"content": null})), hello(), openai::finish("stop")]),
         ),
         (
             "content is a list",
-            Reply::events([
+            ModelReply::events([
                 openai::delta(json!({"content": [{"type": "text", "text": "Hi"}]})),
                 openai::finish("stop"),
             ]),
         ),
         (
             "id and name with every piece",
-            Reply::events([
+            ModelReply::events([
                 openai_call(read("{\"pa")),
                 openai_call(read("th\": 1}")),
                 openai::finish("tool_calls"),
@@ -62,7 +68,7 @@ async fn are_all_taken() {
         ),
         (
             "a name in two pieces",
-            Reply::events([
+            ModelReply::events([
                 openai_call(json!({"index": 0, "id": "c1", "function": {"name": "Re"}})),
                 openai_call(json!({"index": 0, "function": {"name": "ad", "arguments": "{}"}})),
                 openai::finish("tool_calls"),
@@ -70,7 +76,7 @@ async fn are_all_taken() {
         ),
         (
             "all calls with index 0",
-            Reply::events([
+            ModelReply::events([
                 openai_call(json!({"index": 0, "id": "c1", "function": {"name": "Read", "arguments": "{}"}})),
                 openai_call(json!({"index": 0, "id": "c2", "function": {"name": "Glob", "arguments": "{}"}})),
                 openai::finish("tool_calls"),
@@ -78,7 +84,7 @@ async fn are_all_taken() {
         ),
         (
             "calls without index and id, arguments not as text",
-            Reply::events([
+            ModelReply::events([
                 openai::delta(
                     json!({"tool_calls": [{"function": {"name": "Read", "arguments": {"a": 1}}}, {"function": {"name": "Glob"}}]}),
                 ),
@@ -87,55 +93,61 @@ async fn are_all_taken() {
         ),
         (
             "the old function call beside the new",
-            Reply::events([
+            ModelReply::events([
                 openai::delta(
                     json!({"tool_calls": [read("{}")], "function_call": {"name": "Read", "arguments": "{}"}}),
                 ),
                 openai::finish("function_call"),
             ]),
         ),
-        ("a call, and stop as the reason", Reply::events([openai_call(read("{}")), openai::finish("stop")])),
-        ("tools as the reason, and no call", Reply::events([hello(), openai::finish("tool_calls")])),
-        ("a reason nobody knows", Reply::events([hello(), openai::finish("eos")])),
+        (
+            "a call, and stop as the reason",
+            ModelReply::events([openai_call(read("{}")), openai::finish("stop")]),
+        ),
+        ("tools as the reason, and no call", ModelReply::events([hello(), openai::finish("tool_calls")])),
+        ("a reason nobody knows", ModelReply::events([hello(), openai::finish("eos")])),
         (
             "length inside a call",
-            Reply::events([openai_call(read("{\"path\": \"sr")), openai::finish("length")]),
+            ModelReply::events([openai_call(read("{\"path\": \"sr")), openai::finish("length")]),
         ),
         (
             "arguments that are no JSON",
-            Reply::events([openai_call(read("{path: x}")), openai::finish("tool_calls")]),
+            ModelReply::events([openai_call(read("{path: x}")), openai::finish("tool_calls")]),
         ),
         (
             "arguments in a string once more",
-            Reply::events([openai_call(read("\"{\\\"a\\\": 1}\"")), openai::finish("tool_calls")]),
+            ModelReply::events([openai_call(read("\"{\\\"a\\\": 1}\"")), openai::finish("tool_calls")]),
         ),
         (
             "a failure in the stream",
-            Reply::events([
+            ModelReply::events([
                 hello(),
                 openai::event(
                     &json!({"error": {"message": "overloaded", "type": "overloaded_error", "code": 503}}),
                 ),
             ]),
         ),
-        ("a failure in the stream, as text", Reply::events([openai::event(&json!({"error": "it broke"}))])),
+        (
+            "a failure in the stream, as text",
+            ModelReply::events([openai::event(&json!({"error": "it broke"}))]),
+        ),
         (
             "a failure with status 200",
-            Reply::json(200, &json!({"error": {"message": "slow down", "type": "rate_limit_error"}})),
+            ModelReply::json(200, &json!({"error": {"message": "slow down", "type": "rate_limit_error"}})),
         ),
-        ("JSON that is something else", Reply::json(200, &json!({"status": "ok"}))),
-        ("a page of a proxy", Reply::text(200, "<html><body>Welcome</body></html>")),
-        ("data that is no JSON", Reply::events(["data: hello\n\n"])),
+        ("JSON that is something else", ModelReply::json(200, &json!({"status": "ok"}))),
+        ("a page of a proxy", ModelReply::text(200, "<html><body>Welcome</body></html>")),
+        ("data that is no JSON", ModelReply::events(["data: hello\n\n"])),
         (
             "a server that does not stream",
-            Reply::json(
+            ModelReply::json(
                 200,
                 &json!({"object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi", "tool_calls": null}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 4, "completion_tokens": 1}}),
             ),
         ),
         (
             "comments between events",
-            Reply::events([
+            ModelReply::events([
                 ": keep-alive\n\n".to_owned(),
                 hello(),
                 ": keep-alive\n\n".into(),
@@ -144,15 +156,15 @@ async fn are_all_taken() {
         ),
         (
             "thoughts before the answer",
-            Reply::events([
+            ModelReply::events([
                 openai::delta(json!({"reasoning_content": "hm"})),
                 hello(),
                 openai::finish("stop"),
             ]),
         ),
-        ("Z.ai lost its model", Reply::events([hello(), openai::finish("network_error")])),
+        ("Z.ai lost its model", ModelReply::events([hello(), openai::finish("network_error")])),
     ];
-    check(Format::OpenAi, cases, expect![[r#"
+    check(WireProtocol::OpenAi, cases, expect![[r#"
         an empty body
             network_error: test: the provider closed the connection without a response
         only [DONE]

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Counted, TestNames, Unreadable, as_count, many, tests_summary};
+use super::{CheckCount, TestNames, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static RESULT: LazyLock<Option<Regex>> =
@@ -16,7 +16,7 @@ static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+
 static PASSED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. ok$").ok());
 
 #[derive(Default)]
-struct Tally {
+struct CargoTally {
     compiler: Vec<CheckFinding>,
     tests: Vec<CheckFinding>,
     passed: u64,
@@ -27,8 +27,8 @@ struct Tally {
     names: TestNames,
 }
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
-    let mut tally = Tally::default();
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
+    let mut tally = CargoTally::default();
     for line in text.lines() {
         match serde_json::from_str::<Value>(line) {
             Ok(message) if message.get("reason").is_some() => tally.message(&message),
@@ -41,7 +41,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     Ok(tally.counted())
 }
 
-impl Tally {
+impl CargoTally {
     fn message(&mut self, message: &Value) {
         self.is_cargo = true;
         if message.get("reason").and_then(Value::as_str) != Some("compiler-message") {
@@ -74,7 +74,7 @@ impl Tally {
         }
     }
 
-    fn counted(self) -> Counted {
+    fn counted(self) -> CheckCount {
         let (compiler, all) = (as_count(self.compiler.len()), self.passed + self.failed);
         let summary = match (compiler, all) {
             (0, 0) => "it compiles".to_owned(),
@@ -85,7 +85,7 @@ impl Tally {
         let findings = self.compiler.into_iter().chain(self.tests).collect();
         // Without any line of a test program it only compiled.
         let tests = self.has_tested.then_some(all);
-        Counted { errors: compiler + self.failed, summary, findings, tests, names: self.names }
+        CheckCount { errors: compiler + self.failed, summary, findings, tests, names: self.names }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Counted, TestNames, Unreadable, as_count, tests_summary};
+use super::{CheckCount, TestNames, Unreadable, as_count, tests_summary};
 use crate::checks::report::CheckFinding;
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
     let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let part =
         |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -34,7 +34,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     };
     let skipped = as_count(ended("skip").len());
     let names = TestNames { failed: named(&failed), passed: Some(named(&passed)), skipped };
-    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
+    Ok(CheckCount { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
 }
 
 fn finding((package, test): &(String, String)) -> CheckFinding {

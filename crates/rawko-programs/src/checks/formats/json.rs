@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count, many};
+use super::{CheckCount, Unreadable, as_count, many};
 use crate::checks::report::CheckFinding;
 
-pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
+pub(super) fn count(text: &str, pointer: &str) -> Result<CheckCount, Unreadable> {
     let json: Value = serde_json::from_str(text.trim()).map_err(|error| format!("no JSON: {error}"))?;
     let at = json.pointer(pointer).ok_or_else(|| format!("there is nothing at `{pointer}`"))?;
     let (errors, findings) = match at {
@@ -18,7 +18,7 @@ pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
         }
     };
     let summary = if errors == 0 { String::new() } else { many(errors, "error") };
-    Ok(Counted { errors, summary, findings, ..Counted::default() })
+    Ok(CheckCount { errors, summary, findings, ..CheckCount::default() })
 }
 
 /// Reads a finding under the field names that most tools use.

@@ -2,10 +2,10 @@
 
 use roxmltree::{Document, Node};
 
-use super::{Counted, TestNames, Unreadable, as_count, tests_summary};
+use super::{CheckCount, TestNames, Unreadable, as_count, tests_summary};
 use crate::checks::report::CheckFinding;
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
     let document = Document::parse(text.trim()).map_err(|error| format!("no XML: {error}"))?;
     let root = document.root_element();
     if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
@@ -22,7 +22,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let named = |cases: &[&Node<'_, '_>]| cases.iter().map(|case| name(case)).collect::<Vec<_>>();
     let skipped = as_count(cases().count()) - all;
     let names = TestNames { failed: named(&failed), passed: Some(named(&passed)), skipped };
-    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
+    Ok(CheckCount { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
 }
 
 fn name(case: &Node<'_, '_>) -> String {

@@ -9,12 +9,12 @@ mod sarif;
 mod tap;
 mod unittest;
 
-use super::definition::Format;
+use super::definition::CheckFormat;
 use super::report::{CheckFinding, first};
 
 /// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct CheckOutput {
     /// `None` if it was ended by a signal.
     pub exit_code: Option<i32>,
     /// Standard output.
@@ -27,7 +27,7 @@ pub struct Output {
 
 /// The counted result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CheckCount {
     /// Number of errors.
     pub errors: u64,
     /// One line for display.
@@ -54,7 +54,7 @@ pub struct TestNames {
 /// The reason why a result could not be parsed.
 type Unreadable = String;
 
-impl Output {
+impl CheckOutput {
     /// Returns the report, or the output.
     fn text(&self) -> &str {
         self.report.as_deref().unwrap_or(&self.stdout)
@@ -76,17 +76,17 @@ impl Output {
 
 /// Counts errors. A failed command has at least one error regardless of its output; so has a command with an unreadable
 /// result.
-pub fn count(format: &Format, output: &Output) -> Counted {
+pub fn count(format: &CheckFormat, output: &CheckOutput) -> CheckCount {
     let counted = match format {
         // The diagnostics of a language server are counted elsewhere; only its exit matters here.
-        Format::Exit | Format::Lsp { .. } => Ok(Counted::default()),
-        Format::Json { pointer } => json::count(output.text(), pointer),
-        Format::Tap => tap::count(output.text()),
-        Format::Junit => junit::count(output.text()),
-        Format::Sarif => sarif::count(output.text()),
-        Format::Cargo => cargo::count(output.text()),
-        Format::Unittest => unittest::count(&format!("{}\n{}", output.stdout, output.stderr)),
-        Format::Go => go::count(output.text()),
+        CheckFormat::Exit | CheckFormat::Lsp { .. } => Ok(CheckCount::default()),
+        CheckFormat::Json { pointer } => json::count(output.text(), pointer),
+        CheckFormat::Tap => tap::count(output.text()),
+        CheckFormat::Junit => junit::count(output.text()),
+        CheckFormat::Sarif => sarif::count(output.text()),
+        CheckFormat::Cargo => cargo::count(output.text()),
+        CheckFormat::Unittest => unittest::count(&format!("{}\n{}", output.stdout, output.stderr)),
+        CheckFormat::Go => go::count(output.text()),
     };
     let mut counted = match counted {
         Ok(counted) => counted,
@@ -105,16 +105,16 @@ pub fn count(format: &Format, output: &Output) -> Counted {
 }
 
 /// Counts a check that did not write its report.
-pub(super) fn without_report(output: &Output) -> Counted {
+pub(super) fn without_report(output: &CheckOutput) -> CheckCount {
     failed(output, &format!("it {} and wrote no report", output.exit_words()))
 }
 
-fn failed(output: &Output, why: &str) -> Counted {
+fn failed(output: &CheckOutput, why: &str) -> CheckCount {
     let last = output.last_line();
     let message = if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") };
     let finding = CheckFinding::new(None, None, &message);
     let summary = finding.message.clone();
-    Counted { errors: 1, summary, findings: vec![finding], ..Counted::default() }
+    CheckCount { errors: 1, summary, findings: vec![finding], ..CheckCount::default() }
 }
 
 /// Returns `3 of 10 tests failed`, `10 tests passed`.

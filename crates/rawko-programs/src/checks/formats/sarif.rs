@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count, many};
+use super::{CheckCount, Unreadable, as_count, many};
 use crate::checks::report::CheckFinding;
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
     let json: Value = serde_json::from_str(text.trim()).map_err(|error| format!("no JSON: {error}"))?;
     let runs = json.get("runs").and_then(Value::as_array).ok_or("no SARIF: it has no `runs`")?;
     let results: Vec<(&Value, &Value)> = runs.iter().flat_map(results_of).collect();
@@ -21,7 +21,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     } else {
         format!("{}, {}", many(errors, "error"), many(others, "lesser finding"))
     };
-    Ok(Counted { errors, summary, findings, ..Counted::default() })
+    Ok(CheckCount { errors, summary, findings, ..CheckCount::default() })
 }
 
 fn results_of(run: &Value) -> impl Iterator<Item = (&Value, &Value)> {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Counted, TestNames, Unreadable, as_count, many, tests_summary};
+use super::{CheckCount, TestNames, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static TEST: LazyLock<Option<Regex>> =
@@ -13,7 +13,7 @@ static TEST: LazyLock<Option<Regex>> =
 static PLAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^1\.\.(\d+)").ok());
 
 #[derive(Default)]
-struct Tally {
+struct TapTally {
     all: u64,
     /// Tests at the outermost level, which the plan counts.
     outer: u64,
@@ -25,8 +25,8 @@ struct Tally {
     names: TestNames,
 }
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
-    let mut tally = Tally::default();
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
+    let mut tally = TapTally::default();
     let mut is_in_failure = false;
     for line in text.lines() {
         match TEST.as_ref().and_then(|test| test.captures(line)) {
@@ -42,7 +42,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     tally.counted()
 }
 
-impl Tally {
+impl TapTally {
     /// Records a test; returns true if it failed and a diagnostic may follow.
     fn test(&mut self, depth: usize, is_ok: bool, name: &str, directive: &str) -> bool {
         let below: u64 = self.below.iter().filter(|(at, _)| *at > depth).map(|(_, failed)| failed).sum();
@@ -97,7 +97,7 @@ impl Tally {
         }
     }
 
-    fn counted(mut self) -> Result<Counted, Unreadable> {
+    fn counted(mut self) -> Result<CheckCount, Unreadable> {
         if self.outer == 0 && self.planned.is_none() && !self.is_bailed {
             return Err("no TAP".to_owned());
         }
@@ -115,6 +115,6 @@ impl Tally {
         let summary = tests_summary(errors, self.all + more);
         self.names.passed.get_or_insert_default();
         let (tests, names) = (Some(self.all), self.names);
-        Ok(Counted { errors, summary, findings: self.failed, tests, names })
+        Ok(CheckCount { errors, summary, findings: self.failed, tests, names })
     }
 }

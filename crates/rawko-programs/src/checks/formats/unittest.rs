@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Counted, TestNames, Unreadable, tests_summary};
+use super::{CheckCount, TestNames, Unreadable, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static RAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^Ran (\d+) tests? in ").ok());
@@ -17,7 +17,7 @@ const FAILURES: [&str; 3] = ["failures", "errors", "unexpected successes"];
 /// Counters of tests without a verdict: they did not run, or may fail.
 const NOT_RUN: [&str; 2] = ["skipped", "expected failures"];
 
-pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
+pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
     let mut ran = None;
     let mut errors = None;
     let mut skipped = 0;
@@ -44,7 +44,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let all = ran.saturating_sub(skipped).max(errors);
     let failed = findings.iter().map(|finding| finding.message.clone()).collect();
     let names = TestNames { failed, passed: None, skipped };
-    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
+    Ok(CheckCount { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
 }
 
 /// Sums counters of `failures=1, errors=2, skipped=3`.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rawko_process::Launch;
 use serde_json::Value;
 
-use super::formats::{Counted, many};
+use super::formats::{CheckCount, many};
 use super::report::{CheckFinding, first};
 use files::OpenFile;
 pub use servers::LanguageServers;
@@ -28,14 +28,14 @@ pub(super) async fn ask(
     root: &Path,
     patterns: &[String],
     time: Duration,
-) -> Result<Counted, String> {
+) -> Result<CheckCount, String> {
     let opened = files::open(root, patterns)?;
     let diagnostics = servers.diagnostics(launch, root, &opened, time).await?;
     Ok(counted(&opened, &diagnostics))
 }
 
 /// Diagnostics are in the order of the files.
-fn counted(opened: &[OpenFile], diagnostics: &[Vec<Value>]) -> Counted {
+fn counted(opened: &[OpenFile], diagnostics: &[Vec<Value>]) -> CheckCount {
     let mut findings = Vec::new();
     for (file, diagnostics) in opened.iter().zip(diagnostics) {
         let errors =
@@ -49,5 +49,5 @@ fn counted(opened: &[OpenFile], diagnostics: &[Vec<Value>]) -> Counted {
     let errors = u64::try_from(findings.len()).unwrap_or(u64::MAX);
     let files = many(u64::try_from(opened.len()).unwrap_or(u64::MAX), "file");
     let summary = format!("{} in {files}", many(errors, "error"));
-    Counted { errors, summary, findings: first(findings), ..Counted::default() }
+    CheckCount { errors, summary, findings: first(findings), ..CheckCount::default() }
 }

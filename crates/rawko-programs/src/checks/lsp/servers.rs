@@ -9,7 +9,7 @@ use rawko_process::Launch;
 use serde_json::Value;
 
 use super::files::OpenFile;
-use super::session::Session;
+use super::session::LspSession;
 
 /// An unused server is ended after this time: some hold gigabytes.
 const IDLE: Duration = Duration::from_secs(10 * 60);
@@ -17,12 +17,12 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Language servers that keep running between checks.
 #[derive(Clone, Debug, Default)]
 pub struct LanguageServers {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<KeptServer>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    sessions: Vec<(ServerKey, Session)>,
+struct KeptServer {
+    sessions: Vec<(ServerKey, LspSession)>,
     /// Number of uses so far; marks the last use of a session.
     uses: u64,
 }
@@ -63,7 +63,7 @@ impl LanguageServers {
             }
             session.end().await;
         }
-        let mut session = Session::start(launch, root).await?;
+        let mut session = LspSession::start(launch, root).await?;
         match session.diagnostics(opened, time).await {
             Ok(diagnostics) => {
                 self.keep(key, session);
@@ -73,13 +73,13 @@ impl LanguageServers {
         }
     }
 
-    fn take(&self, key: &ServerKey) -> Option<Session> {
+    fn take(&self, key: &ServerKey) -> Option<LspSession> {
         let mut kept = self.kept();
         let at = kept.sessions.iter().position(|(of, _)| of == key)?;
         Some(kept.sessions.swap_remove(at).1)
     }
 
-    fn keep(&self, key: ServerKey, mut session: Session) {
+    fn keep(&self, key: ServerKey, mut session: LspSession) {
         let mut kept = self.kept();
         kept.uses += 1;
         let used = kept.uses;
@@ -89,16 +89,16 @@ impl LanguageServers {
         tokio::spawn(end_later(Arc::downgrade(&self.kept), used));
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptServer> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends the session with this use if nothing used it since.
-async fn end_later(kept: Weak<Mutex<Kept>>, used: u64) {
+async fn end_later(kept: Weak<Mutex<KeptServer>>, used: u64) {
     tokio::time::sleep(IDLE).await;
     let Some(kept) = kept.upgrade() else { return };
-    let idle: Vec<Session> = {
+    let idle: Vec<LspSession> = {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.sessions
             .extract_if(.., |(_, session)| session.used == used)

@@ -1,4 +1,4 @@
-//! `Session`: a running language server and the files that are open in it. A pass sends only what changed since the last.
+//! `LspSession`: a running language server and the files that are open in it. A pass sends only what changed since the last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ const STDERR_BYTES_MAX: usize = 16 * 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct LspSession {
     talk: Talk,
     child: Child,
     processes: Processes,
@@ -33,7 +33,7 @@ pub(super) struct Session {
     pub(super) used: u64,
 }
 
-impl Session {
+impl LspSession {
     pub(super) async fn start(launch: Launch, root: &Path) -> Result<Self, String> {
         let launched = launch.start().await;
         let launched =

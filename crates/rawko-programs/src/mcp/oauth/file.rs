@@ -19,7 +19,7 @@ pub(in crate::mcp) struct CredentialFile {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-pub(in crate::mcp) struct Contents {
+pub(in crate::mcp) struct OauthFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) credentials: Option<StoredCredentials>,
     /// The `WWW-Authenticate` header of the server's last refusal, for the next login.
@@ -34,14 +34,14 @@ impl CredentialFile {
     }
 
     /// Returns the contents; a missing or damaged file is an empty one, which a login replaces.
-    pub(in crate::mcp) fn read(&self) -> Contents {
+    pub(in crate::mcp) fn read(&self) -> OauthFile {
         let text = std::fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
     /// Remembers what the server requires. A failure only means that the next login asks the server again.
     pub(in crate::mcp) fn note(&self, challenge: &str) {
-        let contents = Contents { challenge: Some(challenge.to_owned()), ..self.read() };
+        let contents = OauthFile { challenge: Some(challenge.to_owned()), ..self.read() };
         let _ = self.write(&contents);
     }
 
@@ -54,7 +54,7 @@ impl CredentialFile {
         }
     }
 
-    fn write(&self, contents: &Contents) -> io::Result<()> {
+    fn write(&self, contents: &OauthFile) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl CredentialStore for CredentialFile {
     where
         Self: 'b,
     {
-        let contents = Contents { credentials: Some(credentials), challenge: None };
+        let contents = OauthFile { credentials: Some(credentials), challenge: None };
         Box::pin(async move {
             self.write(&contents).map_err(|error| AuthError::CredentialStoreError(error.to_string()))
         })

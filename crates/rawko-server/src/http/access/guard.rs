@@ -12,9 +12,9 @@ use axum::response::{IntoResponse, Response};
 use super::roles::needed;
 use super::visit::cookie_of;
 use crate::http::app::App;
-use crate::http::limits::Client;
-use crate::http::listen::Peer;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::limits::BucketOwner;
+use crate::http::listen::PeerAddress;
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::role::Role;
 use crate::tokens::Token;
 
@@ -23,7 +23,7 @@ const WRONG_TOKEN_COST: f64 = 50.0;
 
 /// Caller of a request, as far as it is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub(crate) struct RequestCaller {
     /// Name of the token; `local` if none is required.
     pub(crate) name: Arc<str>,
     pub(crate) role: Role,
@@ -31,7 +31,7 @@ pub(crate) struct Caller {
     is_proven: bool,
 }
 
-impl Caller {
+impl RequestCaller {
     /// Returns the author of a request, and another name that the request claims.
     pub(crate) fn author(&self, claimed: Option<String>) -> (Option<String>, Option<String>) {
         let by = self.person(claimed.clone());
@@ -48,34 +48,34 @@ impl Caller {
 
 /// Result of the guard, attached to every request.
 #[derive(Clone, Debug, Default)]
-struct Found(Option<Caller>);
+struct GuardResult(Option<RequestCaller>);
 
 /// Returns the caller that the guard found.
 #[cfg(feature = "mcp")]
-pub(crate) fn caller_of(extensions: &axum::http::Extensions) -> Option<Caller> {
-    extensions.get::<Found>().and_then(|found| found.0.clone())
+pub(crate) fn caller_of(extensions: &axum::http::Extensions) -> Option<RequestCaller> {
+    extensions.get::<GuardResult>().and_then(|found| found.0.clone())
 }
 
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match admit(&app, &request) {
         Ok(caller) => {
-            request.extensions_mut().insert(Found(caller));
+            request.extensions_mut().insert(GuardResult(caller));
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
     }
 }
 
-fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
+fn admit(app: &App, request: &Request) -> Result<Option<RequestCaller>, ErrorResponse> {
     let (headers, path) = (request.headers(), request.uri().path());
     app.access().names.check(request.method(), request.uri(), headers)?;
-    let peer = request.extensions().get::<Peer>().copied();
+    let peer = request.extensions().get::<PeerAddress>().copied();
     let caller = match caller(app, headers) {
         Ok(caller) => caller,
         Err(WrongToken) => return Err(wrong_token(app, peer)),
     };
     let named = caller.as_ref().filter(|_| !app.access().tokens.is_empty()).map(|caller| &caller.name);
-    app.buckets().take(Client::new(named, peer.map(|Peer(address)| address.ip())), 1.0)?;
+    app.buckets().take(BucketOwner::new(named, peer.map(|PeerAddress(address)| address.ip())), 1.0)?;
     // Agents and programs may present their token later, when they register.
     let needed = if is_socket(path, headers) { None } else { needed(request.method(), path) };
     match (needed, &caller) {
@@ -87,9 +87,9 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
                 role.as_str(),
                 known.role.as_str()
             );
-            Err(Problem::new(ProblemCode::Forbidden, detail))
+            Err(ErrorResponse::new(ProblemCode::Forbidden, detail))
         }
-        (Some(_), None) => Err(Problem::new(
+        (Some(_), None) => Err(ErrorResponse::new(
             ProblemCode::Unauthorized,
             "a token is required: send `Authorization: Bearer …`",
         )),
@@ -97,21 +97,22 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
 }
 
 /// Returns the response to a wrong token, presented in any way. The rate limit makes guessing infeasible.
-pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
-    let address = peer.map(|Peer(address)| address.ip());
-    let wrong = Problem::new(ProblemCode::Unauthorized, "invalid token");
-    app.buckets().take(Client::new(None, address), WRONG_TOKEN_COST).err().unwrap_or(wrong)
+pub(crate) fn wrong_token(app: &App, peer: Option<PeerAddress>) -> ErrorResponse {
+    let address = peer.map(|PeerAddress(address)| address.ip());
+    let wrong = ErrorResponse::new(ProblemCode::Unauthorized, "invalid token");
+    app.buckets().take(BucketOwner::new(None, address), WRONG_TOKEN_COST).err().unwrap_or(wrong)
 }
 
 struct WrongToken;
 
 /// Identifies the caller by bearer token, or by the page's cookie. A wrong token is an error, a missing one is not.
-fn caller(app: &App, headers: &HeaderMap) -> Result<Option<Caller>, WrongToken> {
+fn caller(app: &App, headers: &HeaderMap) -> Result<Option<RequestCaller>, WrongToken> {
     let tokens = &app.access().tokens;
     if tokens.is_empty() {
-        return Ok(Some(Caller { name: "local".into(), role: Role::Admin, is_proven: false }));
+        return Ok(Some(RequestCaller { name: "local".into(), role: Role::Admin, is_proven: false }));
     }
-    let found = |token: &Token| Caller { name: Arc::clone(&token.name), role: token.role, is_proven: true };
+    let found =
+        |token: &Token| RequestCaller { name: Arc::clone(&token.name), role: token.role, is_proven: true };
     if let Some(authorization) = headers.get(header::AUTHORIZATION) {
         let bearer = authorization.to_str().ok().and_then(bearer_of);
         let token = bearer.and_then(|bearer| tokens.find(bearer));
@@ -136,20 +137,20 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
 }
 
 /// For handlers that require a caller.
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
+impl<S: Send + Sync> FromRequestParts<S> for RequestCaller {
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let unknown = || Problem::new(ProblemCode::Unauthorized, "a token is required");
-        parts.extensions.get::<Found>().and_then(|found| found.0.clone()).ok_or_else(unknown)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
+        let unknown = || ErrorResponse::new(ProblemCode::Unauthorized, "a token is required");
+        parts.extensions.get::<GuardResult>().and_then(|found| found.0.clone()).ok_or_else(unknown)
     }
 }
 
 /// For handlers without authentication.
-impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
+impl<S: Send + Sync> OptionalFromRequestParts<S> for RequestCaller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
-        Ok(parts.extensions.get::<Found>().and_then(|found| found.0.clone()))
+        Ok(parts.extensions.get::<GuardResult>().and_then(|found| found.0.clone()))
     }
 }

@@ -13,10 +13,10 @@ const OPEN_MAX: usize = 16;
 /// The links that were not opened yet.
 #[derive(Default)]
 pub(crate) struct Links {
-    open: Mutex<Vec<Link>>,
+    open: Mutex<Vec<OneTimeLink>>,
 }
 
-struct Link {
+struct OneTimeLink {
     hash: [u8; 32],
     token: String,
     until_ms: i64,
@@ -30,7 +30,7 @@ impl Links {
         if open.len() >= OPEN_MAX {
             open.remove(0);
         }
-        open.push(Link { hash: hash(code), token: token.to_owned(), until_ms: now_ms + LINK_MS });
+        open.push(OneTimeLink { hash: hash(code), token: token.to_owned(), until_ms: now_ms + LINK_MS });
     }
 
     /// Returns the name of the token that a code logs in, once.

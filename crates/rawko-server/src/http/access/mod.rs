@@ -10,24 +10,24 @@ use std::net::SocketAddr;
 
 #[cfg(feature = "mcp")]
 pub(crate) use guard::caller_of;
-pub(crate) use guard::{Caller, guard, is_upgrade, wrong_token};
+pub(crate) use guard::{RequestCaller, guard, is_upgrade, wrong_token};
 pub(crate) use links::Links;
-pub(crate) use origin::Names;
+pub(crate) use origin::HostNames;
 pub(crate) use roles::{is_api, needed};
 pub(crate) use visit::{COOKIE, VISIT_MS, hex, unhex};
 
 use super::settings::ServerSettings;
-use crate::tokens::Tokens;
+use crate::tokens::ServerTokens;
 
 /// Configuration of the access checks.
-pub(crate) struct Access {
-    pub(crate) tokens: Tokens,
-    pub(crate) names: Names,
+pub(crate) struct AccessRules {
+    pub(crate) tokens: ServerTokens,
+    pub(crate) names: HostNames,
     pub(crate) links: Links,
 }
 
-impl Access {
-    pub(crate) fn new(tokens: Tokens, settings: &ServerSettings, address: SocketAddr) -> Access {
-        Access { tokens, names: Names::new(&settings.hosts, address), links: Links::default() }
+impl AccessRules {
+    pub(crate) fn new(tokens: ServerTokens, settings: &ServerSettings, address: SocketAddr) -> AccessRules {
+        AccessRules { tokens, names: HostNames::new(&settings.hosts, address), links: Links::default() }
     }
 }

@@ -5,32 +5,32 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, Method, Uri, header};
 
 use super::roles::is_api;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 /// Host names of the server.
-pub(crate) struct Names {
+pub(crate) struct HostNames {
     /// In addition to loopback; if empty, any name is accepted unless the server is on loopback.
     hosts: Vec<String>,
     loopback: bool,
 }
 
-impl Names {
-    pub(crate) fn new(hosts: &[String], address: SocketAddr) -> Names {
+impl HostNames {
+    pub(crate) fn new(hosts: &[String], address: SocketAddr) -> HostNames {
         let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Names { hosts, loopback: address.ip().is_loopback() }
+        HostNames { hosts, loopback: address.ip().is_loopback() }
     }
 
     /// Accepts a request, or returns the reason for its rejection.
-    pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorResponse> {
         let host = authority(uri, headers);
         if !self.knows(host) {
             let detail = "unknown host name in the request; add it to `server.hosts` in the settings";
-            return Err(Problem::new(ProblemCode::UnknownHost, detail));
+            return Err(ErrorResponse::new(ProblemCode::UnknownHost, detail));
         }
         if is_own_page(host, headers) || is_visit(method, uri, headers) {
             return Ok(());
         }
-        Err(Problem::new(ProblemCode::CrossSite, "requests from pages of other sites are refused"))
+        Err(ErrorResponse::new(ProblemCode::CrossSite, "requests from pages of other sites are refused"))
     }
 
     fn knows(&self, authority: &str) -> bool {
@@ -83,7 +83,7 @@ fn is_visit(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
 
-    fn outcome(names: &Names, path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
+    fn outcome(names: &HostNames, path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
         let mut headers = HeaderMap::new();
         pairs.iter().for_each(|(name, value)| drop(headers.insert(*name, value.parse().unwrap())));
         match names.check(&Method::GET, &path.parse().unwrap(), &headers) {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn names_that_a_server_on_loopback_goes_by() {
-        let names = Names::new(&["rawko.test".to_owned()], "127.0.0.1:7411".parse().unwrap());
+        let names = HostNames::new(&["rawko.test".to_owned()], "127.0.0.1:7411".parse().unwrap());
         let table = [
             ("127.0.0.1:7411", "passes"),
             ("localhost", "passes"),
@@ -118,16 +118,16 @@ mod tests {
     #[test]
     fn elsewhere_any_name_will_do_unless_some_are_given() {
         let address = "0.0.0.0:7411".parse().unwrap();
-        let any = Names::new(&[], address);
+        let any = HostNames::new(&[], address);
         assert_eq!(outcome(&any, "/", &[("host", "box.example:7411")]), "passes");
-        let some = Names::new(&["rawko.example".to_owned()], address);
+        let some = HostNames::new(&["rawko.example".to_owned()], address);
         assert_eq!(outcome(&some, "/", &[("host", "rawko.example")]), "passes");
         assert_eq!(outcome(&some, "/", &[("host", "box.example")]), "unknown_host");
     }
 
     #[test]
     fn pages_of_other_sites_are_refused() {
-        let names = Names::new(&[], "127.0.0.1:7411".parse().unwrap());
+        let names = HostNames::new(&[], "127.0.0.1:7411".parse().unwrap());
         let own = ("host", "localhost:7411");
         let (navigate, document) = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"));
         let foreign = ("sec-fetch-site", "cross-site");

@@ -4,7 +4,7 @@
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
 
-use crate::tokens::{Token, Tokens};
+use crate::tokens::{ServerTokens, Token};
 
 pub(crate) const COOKIE: &str = "rawko_session";
 /// Lifetime of a session.
@@ -22,7 +22,7 @@ impl Token {
     }
 }
 
-impl Tokens {
+impl ServerTokens {
     /// Returns the token of a cookie, if the cookie is valid.
     pub(crate) fn of_visit(&self, cookie: &str, now_ms: i64) -> Option<&Token> {
         let (claim, signature) = cookie.rsplit_once('.')?;
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_visit_is_good_until_it_ends_and_only_for_its_token() {
-        let tokens = Tokens::default().with("kim", Role::Operate, "one").with("lee", Role::Read, "two");
+        let tokens = ServerTokens::default().with("kim", Role::Operate, "one").with("lee", Role::Read, "two");
         let cookie = tokens.find("one").unwrap().visit(1_000);
         assert_eq!(&*tokens.of_visit(&cookie, 999).unwrap().name, "kim");
         assert!(tokens.of_visit(&cookie, 1_000).is_none(), "it is over");
@@ -65,7 +65,7 @@ mod tests {
         let (_, signed) = cookie.split_once('.').unwrap();
         let as_lee = format!("{}.{signed}", hex(b"lee"));
         assert!(tokens.of_visit(&as_lee, 999).is_none(), "nobody signed this name");
-        let changed = Tokens::default().with("kim", Role::Operate, "another");
+        let changed = ServerTokens::default().with("kim", Role::Operate, "another");
         assert!(changed.of_visit(&cookie, 999).is_none(), "the token was changed");
         for wrong in ["", ".", "..", "a.b.c", "6b696d.1000", "6b696d.1000.é", "one"] {
             assert!(tokens.of_visit(wrong, 0).is_none(), "{wrong}");

@@ -14,11 +14,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{Caller, is_upgrade, wrong_token};
+use super::access::{RequestCaller, is_upgrade, wrong_token};
 use super::app::App;
 use super::extract::Path;
-use super::listen::Peer;
-use super::problem::{Problem, ProblemCode};
+use super::listen::PeerAddress;
+use super::problem::{ErrorResponse, ProblemCode};
 use super::project::{AgentHealth, AgentInfo, HealthState};
 use crate::agents::{OnGuess, connect};
 use work::{Work, work};
@@ -57,7 +57,11 @@ struct Agent {
 ///
 /// With `Upgrade: websocket` this is the socket that agents connect to; see the agent protocol.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = AgentList)))]
-async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+async fn list(
+    State(app): State<App>,
+    caller: Option<RequestCaller>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
     if is_upgrade(request.headers()) {
         return socket(&app, caller, request).await;
     }
@@ -100,10 +104,13 @@ pub(crate) struct AgentDetails {
 /// Read the definition of an agent
 #[utoipa::path(get, path = "/v1/agents/{name}", tag = "agents", params(("name" = String, Path)),
     responses((status = 200, body = AgentDetails)))]
-async fn read(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<AgentDetails>, Problem> {
+async fn read(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<axum::Json<AgentDetails>, ErrorResponse> {
     match app.project().agent(&name) {
         Some(definition) => Ok(axum::Json(AgentDetails { name, definition })),
-        None => Err(Problem::new(ProblemCode::NoAgent, format!("agent `{name}` not found"))),
+        None => Err(ErrorResponse::new(ProblemCode::NoAgent, format!("agent `{name}` not found"))),
     }
 }
 
@@ -128,7 +135,7 @@ fn health_of(info: &AgentInfo, health: &[(String, AgentHealth)]) -> AgentHealth 
 }
 
 /// Returns every channel with its assigned agents.
-async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, Problem> {
+async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, ErrorResponse> {
     let Ok(serving) = app.channels() else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for name in serving.channels().names()? {
@@ -140,13 +147,17 @@ async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, Problem> {
     Ok(all)
 }
 
-async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
+async fn socket(
+    app: &App,
+    caller: Option<RequestCaller>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
     let gate = app.gate()?;
     let mut parts = request.into_parts().0;
-    let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
+    let not_one = |_| ErrorResponse::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
     let trusted = caller.is_some_and(|caller| caller.role.connects_agents());
-    let (asked, peer) = (app.clone(), parts.extensions.get::<Peer>().copied());
+    let (asked, peer) = (app.clone(), parts.extensions.get::<PeerAddress>().copied());
     let on_guess: OnGuess = Arc::new(move || drop(wrong_token(&asked, peer)));
     connect(gate, upgrade, trusted, on_guess)
 }

@@ -1,6 +1,6 @@
 //! Actions of people on a channel, besides posting.
 
-use rawko_turns::{Event, OverrideTo, Scope, TurnOptions};
+use rawko_turns::{ChannelEvent, OptionScope, OverrideTo, TurnOptions};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -54,27 +54,27 @@ pub(super) enum Waiter {
 
 impl Action {
     /// Returns the event of an action, if it has one.
-    pub(super) fn event(self, by: String) -> Option<Event> {
+    pub(super) fn event(self, by: String) -> Option<ChannelEvent> {
         Some(match self {
-            Action::Pause {} => Event::Paused { by },
-            Action::Resume {} => Event::Resumed { by },
-            Action::Skip {} => Event::Skipped { by },
-            Action::Next { agent } => Event::NextNamed { agent: agent.as_str().into(), by },
-            Action::Remove { agent } => Event::Removed { agent: agent.as_str().into(), by },
+            Action::Pause {} => ChannelEvent::Paused { by },
+            Action::Resume {} => ChannelEvent::Resumed { by },
+            Action::Skip {} => ChannelEvent::Skipped { by },
+            Action::Next { agent } => ChannelEvent::NextNamed { agent: agent.as_str().into(), by },
+            Action::Remove { agent } => ChannelEvent::Removed { agent: agent.as_str().into(), by },
             Action::Override { to } => {
                 let to = match to {
                     Waiter::Active => OverrideTo::Active,
                     Waiter::Queued => OverrideTo::Queued,
                 };
-                Event::Overridden { by, to }
+                ChannelEvent::Overridden { by, to }
             }
             Action::Order { agents } => {
-                Event::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() }
+                ChannelEvent::OrderSet { agents: agents.iter().map(|agent| agent.as_str().into()).collect() }
             }
             Action::Priority { agent, priority } => {
-                Event::PrioritySet { agent: agent.as_str().into(), priority }
+                ChannelEvent::PrioritySet { agent: agent.as_str().into(), priority }
             }
-            Action::Options { options } => Event::OptionsSet { scope: Scope::Channel, options },
+            Action::Options { options } => ChannelEvent::OptionsSet { scope: OptionScope::Channel, options },
             Action::Assign { .. } | Action::Close => return None,
         })
     }

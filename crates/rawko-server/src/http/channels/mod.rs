@@ -6,18 +6,18 @@ mod wire;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use rawko_turns::{Effect, Event, Message as Posted, TurnOptions};
+use rawko_turns::{ChannelEffect, ChannelEvent, ChannelMessage as Posted, TurnOptions};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::Caller;
+use super::access::RequestCaller;
 use super::app::App;
-use super::extract::{IdempotencyKey, Json, Path, Query};
+use super::extract::{IdempotencyKey, Json, Path, QueryString};
 use super::paging::limit_of;
-use super::problem::{Problem, ProblemCode};
+use super::problem::{ErrorResponse, ProblemCode};
 use crate::asking::{ChannelAnswer, ChannelRequest};
 use actions::Action;
 use wire::{Channel, Message, Room, Turn};
@@ -42,7 +42,7 @@ pub(crate) struct ChannelList {
 
 /// List channels
 #[utoipa::path(get, path = "/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
-async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, Problem> {
+async fn list(State(app): State<App>) -> Result<axum::Json<ChannelList>, ErrorResponse> {
     let mut channels = Vec::new();
     let Ok(serving) = app.channels() else {
         return Ok(axum::Json(ChannelList { channels, offered: false }));
@@ -72,9 +72,9 @@ struct NewChannel {
     responses((status = 201, body = Room)))]
 async fn create(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Json(new): Json<NewChannel>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let NewChannel { name, agents, options } = new;
     let request = ChannelRequest::Create { name: name.clone(), agents, options, by: caller.name.to_string() };
     app.channels()?.execute(request).await?;
@@ -86,11 +86,11 @@ async fn create(
 /// Read a channel with its last messages
 #[utoipa::path(get, path = "/v1/channels/{name}", tag = "channels", params(("name" = String, Path)),
     responses((status = 200, body = Room)))]
-async fn look(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<Room>, Problem> {
+async fn look(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<Room>, ErrorResponse> {
     Ok(axum::Json(room(&app, &name).await?))
 }
 
-async fn room(app: &App, name: &str) -> Result<Room, Problem> {
+async fn room(app: &App, name: &str) -> Result<Room, ErrorResponse> {
     let channels = app.channels()?.channels();
     let glance = channels.look(name).await?;
     let after = glance.channel.posted.saturating_sub(LAST);
@@ -106,7 +106,7 @@ async fn room(app: &App, name: &str) -> Result<Room, Problem> {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 struct MessagesQuery {
     /// Only messages with a number above this.
     #[serde(default)]
@@ -129,8 +129,8 @@ pub(crate) struct Messages {
 async fn messages(
     State(app): State<App>,
     Path(name): Path<String>,
-    Query(query): Query<MessagesQuery>,
-) -> Result<axum::Json<Messages>, Problem> {
+    QueryString(query): QueryString<MessagesQuery>,
+) -> Result<axum::Json<Messages>, ErrorResponse> {
     let limit = limit_of(query.limit)?;
     let channels = app.channels()?.channels();
     let posted = channels.look(&name).await?.channel.posted;
@@ -164,19 +164,19 @@ pub(crate) struct PostedMessage {
     request_body = NewMessage, responses((status = 201, body = PostedMessage)))]
 async fn post(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Path(name): Path<String>,
     IdempotencyKey(id): IdempotencyKey,
     Json(NewMessage { text, by }): Json<NewMessage>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let person = caller.person(by).unwrap_or_else(|| caller.name.to_string());
-    let effects = apply(&app, name, Event::PersonSpoke { person, id, text }).await?;
-    let number = |effect: &Effect| {
-        if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
+    let effects = apply(&app, name, ChannelEvent::PersonSpoke { person, id, text }).await?;
+    let number = |effect: &ChannelEffect| {
+        if let ChannelEffect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
     };
     let said = PostedMessage {
         number: effects.iter().find_map(number),
-        held: effects.iter().any(|effect| matches!(effect, Effect::Held { .. })),
+        held: effects.iter().any(|effect| matches!(effect, ChannelEffect::Held { .. })),
     };
     Ok((StatusCode::CREATED, axum::Json(said)).into_response())
 }
@@ -186,10 +186,10 @@ async fn post(
     request_body = Action, responses((status = 200, body = Channel)))]
 async fn act(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Path(name): Path<String>,
     Json(action): Json<Action>,
-) -> Result<axum::Json<Channel>, Problem> {
+) -> Result<axum::Json<Channel>, ErrorResponse> {
     let before = app.channels()?.channels().look(&name).await?;
     let by = caller.name.to_string();
     match action {
@@ -202,14 +202,14 @@ async fn act(
             return Ok(axum::Json(Channel::from(&before.channel)));
         }
         action => {
-            let unknown = || Problem::new(ProblemCode::InvalidBody, "unknown action");
+            let unknown = || ErrorResponse::new(ProblemCode::InvalidBody, "unknown action");
             apply(&app, name.clone(), action.event(by).ok_or_else(unknown)?).await?;
         }
     }
     Ok(axum::Json(Channel::from(&app.channels()?.channels().look(&name).await?.channel)))
 }
 
-async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Problem> {
+async fn apply(app: &App, name: String, event: ChannelEvent) -> Result<Vec<ChannelEffect>, ErrorResponse> {
     match app.channels()?.execute(ChannelRequest::Apply { name, event }).await? {
         ChannelAnswer::Effects(effects) => Ok(effects),
         ChannelAnswer::Channels(_)
@@ -217,6 +217,6 @@ async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Pro
         | ChannelAnswer::Messages(_)
         | ChannelAnswer::Log(_)
         | ChannelAnswer::News { .. }
-        | ChannelAnswer::Done => Err(Problem::internal("unexpected response of a channel")),
+        | ChannelAnswer::Done => Err(ErrorResponse::internal("unexpected response of a channel")),
     }
 }

@@ -1,6 +1,8 @@
 //! Channels in API responses. Separate from the stored form, because the session of an agent must stay secret.
 
-use rawko_turns::{self as turns, AgentId, Author, Phase, State, TurnOptions, TurnOrder, WaitingFor};
+use rawko_turns::{
+    self as turns, AgentId, MemberState, MessageAuthor, TurnOptions, TurnOrder, TurnPhase, WaitingFor,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -122,8 +124,8 @@ impl From<&turns::Channel> for Channel {
 impl From<&turns::Turn> for Turn {
     fn from(turn: &turns::Turn) -> Turn {
         let (state, deadline_ms, reason) = match &turn.phase {
-            Phase::Running { deadline_ms, .. } => (TurnState::Running, Some(*deadline_ms), None),
-            Phase::Waiting(waiting) => match &waiting.what {
+            TurnPhase::Running { deadline_ms, .. } => (TurnState::Running, Some(*deadline_ms), None),
+            TurnPhase::Waiting(waiting) => match &waiting.what {
                 WaitingFor::Asked { reason, .. } => {
                     (TurnState::Waiting, waiting.due_ms, Some(reason.clone()))
                 }
@@ -142,14 +144,14 @@ impl From<&turns::Turn> for Turn {
     }
 }
 
-impl From<turns::Message> for Message {
-    fn from(message: turns::Message) -> Message {
+impl From<turns::ChannelMessage> for Message {
+    fn from(message: turns::ChannelMessage) -> Message {
         let (kind, from) = match message.author {
-            Author::Agent(agent) => ("agent", Some(agent.to_string())),
-            Author::Person(person) => ("person", Some(person)),
-            Author::Notice => ("notice", None),
+            MessageAuthor::Agent(agent) => ("agent", Some(agent.to_string())),
+            MessageAuthor::Person(person) => ("person", Some(person)),
+            MessageAuthor::Notice => ("notice", None),
         };
-        let turns::Message { number, at_ms, text, turn, late, .. } = message;
+        let turns::ChannelMessage { number, at_ms, text, turn, late, .. } = message;
         Message { number, at_ms, kind, from, text, turn: turn.map(|turn| turn.0), late }
     }
 }
@@ -161,7 +163,7 @@ pub(super) fn queue(channel: &turns::Channel) -> Vec<String> {
     let last = channel.turn.as_ref().map(|turn| &turn.agent).or(channel.last.as_ref());
     let from = last.map_or(0, after).min(channel.order.len());
     let (before, behind) = channel.order.split_at(from);
-    let waits = |agent: &&AgentId| channel.state_of(agent) == State::Queued;
+    let waits = |agent: &&AgentId| channel.state_of(agent) == MemberState::Queued;
     let mut queue: Vec<&AgentId> = behind.iter().chain(before).filter(waits).collect();
     if channel.options.for_channel().order == TurnOrder::Priority {
         let priority = |agent: &AgentId| channel.members.get(agent).map_or(0, |member| member.priority);

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rawko_chart::draw::{self, Theme};
-use rawko_chart::{Finding, Places, Severity, Source, load_bytes};
+use rawko_chart::{Finding, Places, Severity, SourceFile, load_bytes};
 use rawko_core::Chart;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::wire;
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 /// Text of a chart.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -38,21 +38,21 @@ pub(crate) struct Check {
 }
 
 /// A text checked against the project.
-pub(super) struct Checked {
-    source: Source,
+pub(super) struct CheckedText {
+    source: SourceFile,
     pub(super) chart: Option<Chart>,
     places: Option<Places>,
     pub(super) findings: Vec<Finding>,
 }
 
-impl Checked {
-    pub(super) fn of(app: &App, name: &str, text: &str) -> Checked {
+impl CheckedText {
+    pub(super) fn of(app: &App, name: &str, text: &str) -> CheckedText {
         let mut registry = app.project().registry();
         for edition in app.engine().library().offered() {
             registry.add_chart(edition.chart.id(), edition.chart.version());
         }
         let (source, loaded) = load_bytes(name, text.as_bytes(), &registry);
-        Checked { source, chart: loaded.chart, places: loaded.places, findings: loaded.findings }
+        CheckedText { source, chart: loaded.chart, places: loaded.places, findings: loaded.findings }
     }
 
     pub(super) fn wire(&self) -> Vec<wire::Finding> {
@@ -74,11 +74,11 @@ impl Checked {
 pub(super) async fn check(
     State(app): State<App>,
     Json(new): Json<ChartText>,
-) -> Result<axum::Json<Check>, Problem> {
+) -> Result<axum::Json<Check>, ErrorResponse> {
     let checked = app.compute(move |app| {
-        let checked = Checked::of(app, new.name(), &new.text);
+        let checked = CheckedText::of(app, new.name(), &new.text);
         let (ok, findings, svg) = (checked.is_ok(), checked.wire(), checked.svg(Theme::Auto));
-        Ok::<_, Problem>(Check { ok, findings, svg })
+        Ok::<_, ErrorResponse>(Check { ok, findings, svg })
     });
     checked.await.map(axum::Json)
 }

@@ -7,11 +7,11 @@ use rawko_chart::draw;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::checking::Checked;
+use super::checking::CheckedText;
 use super::find;
 use crate::http::app::App;
-use crate::http::extract::{Path, Query};
-use crate::http::problem::Problem;
+use crate::http::extract::{Path, QueryString};
+use crate::http::problem::ErrorResponse;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -45,7 +45,7 @@ impl From<Theme> for draw::Theme {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(super) struct GraphQuery {
     /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,
@@ -65,14 +65,14 @@ pub(super) struct GraphQuery {
 pub(super) async fn graph(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(query): Query<GraphQuery>,
-) -> Result<Response, Problem> {
+    QueryString(query): QueryString<GraphQuery>,
+) -> Result<Response, ErrorResponse> {
     let drawn = app.compute(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
         let chart = &edition.chart;
-        Ok::<_, Problem>(match query.format {
+        Ok::<_, ErrorResponse>(match query.format {
             Format::Svg => {
-                let checked = Checked::of(app, &edition.name, &edition.text);
+                let checked = CheckedText::of(app, &edition.name, &edition.text);
                 ("image/svg+xml", checked.svg(query.theme.into()).unwrap_or_default())
             }
             Format::Mermaid => ("text/plain; charset=utf-8", draw::mermaid(chart)),

@@ -2,14 +2,14 @@
 //! for a place of a text. `rawko-language` has the content; `rawko lsp` has the same for other editors.
 
 use axum::extract::State;
-use rawko_language::{Lines, ProjectNames};
+use rawko_language::{ProjectNames, TextLines};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 /// The language of charts in this project.
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,10 +27,10 @@ pub(crate) struct Language {
 
 /// Read the schema of charts, and the names that they may refer to
 #[utoipa::path(get, path = "/v1/schema", tag = "charts", responses((status = 200, body = Language)))]
-pub(super) async fn language(State(app): State<App>) -> Result<axum::Json<Language>, Problem> {
+pub(super) async fn language(State(app): State<App>) -> Result<axum::Json<Language>, ErrorResponse> {
     let language = app.compute(|app| {
         let ProjectNames { schema, services, agents, charts, endpoints } = names(app);
-        Ok::<_, Problem>(Language { schema, services, agents, charts, endpoints })
+        Ok::<_, ErrorResponse>(Language { schema, services, agents, charts, endpoints })
     });
     language.await.map(axum::Json)
 }
@@ -77,13 +77,13 @@ pub(crate) struct Suggestion {
 pub(super) async fn suggest(
     State(app): State<App>,
     Json(place): Json<ChartPlace>,
-) -> Result<axum::Json<Suggestions>, Problem> {
+) -> Result<axum::Json<Suggestions>, ErrorResponse> {
     let found = app.compute(move |app| {
-        let lines = Lines::of(&place.text);
+        let lines = TextLines::of(&place.text);
         let found = rawko_language::suggest(&place.text, lines.offset_of_units(place.offset), &names(app));
         let items = found.items.into_iter();
         let items = items.map(|it| Suggestion { text: it.label, insert: it.insert, note: it.note });
-        Ok::<_, Problem>(Suggestions { from: lines.units(found.from), items: items.collect() })
+        Ok::<_, ErrorResponse>(Suggestions { from: lines.units(found.from), items: items.collect() })
     });
     found.await.map(axum::Json)
 }
@@ -101,12 +101,12 @@ pub(crate) struct Explanation {
 pub(super) async fn explain(
     State(app): State<App>,
     Json(place): Json<ChartPlace>,
-) -> Result<axum::Json<Explanation>, Problem> {
+) -> Result<axum::Json<Explanation>, ErrorResponse> {
     let found = app.compute(move |app| {
-        let offset = Lines::of(&place.text).offset_of_units(place.offset);
+        let offset = TextLines::of(&place.text).offset_of_units(place.offset);
         let found = rawko_language::explain(&place.text, offset, &names(app));
         let found = found.map(|it| Explanation { title: it.title, text: it.text });
-        Ok::<_, Problem>(found.unwrap_or_default())
+        Ok::<_, ErrorResponse>(found.unwrap_or_default())
     });
     found.await.map(axum::Json)
 }

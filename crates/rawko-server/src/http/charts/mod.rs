@@ -1,13 +1,13 @@
 //! Charts over HTTP: published and stored charts, as text and as a drawing; checking, simulating, saving and adding charts,
 //! and their scenarios.
 
+mod chart_list;
 mod checking;
 mod drawing;
 mod language;
-mod present;
+mod next_choices;
 mod recording;
 mod saving;
-mod shelf;
 mod simulating;
 mod upload;
 mod wire;
@@ -21,10 +21,10 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::extract::{Path, Query};
-use super::problem::{Problem, ProblemCode};
-use checking::Checked;
-pub(crate) use shelf::Shelf;
+use super::extract::{Path, QueryString};
+use super::problem::{ErrorResponse, ProblemCode};
+pub(crate) use chart_list::Shelf;
+use checking::CheckedText;
 use wire::{About, ChartInfo, Finding};
 
 pub(crate) fn routes() -> Routes {
@@ -51,14 +51,14 @@ pub(crate) struct ChartList {
 ///
 /// Published charts, and those of existing instances.
 #[utoipa::path(get, path = "/v1/charts", tag = "charts", responses((status = 200, body = ChartList)))]
-async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, Problem> {
-    let charts = app.read(shelf::list).await?;
+async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, ErrorResponse> {
+    let charts = app.read(chart_list::list).await?;
     Ok(axum::Json(ChartList { charts }))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 struct VersionQuery {
     /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,
@@ -82,31 +82,31 @@ pub(crate) struct Chart {
 async fn read(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(query): Query<VersionQuery>,
-) -> Result<axum::Json<Chart>, Problem> {
+    QueryString(query): QueryString<VersionQuery>,
+) -> Result<axum::Json<Chart>, ErrorResponse> {
     let chart = app.read(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
-        let all = shelf::list(app)?;
+        let all = chart_list::list(app)?;
         let versions =
             all.iter().filter(|chart| chart.about.id == id).map(|chart| chart.about.version.clone());
         let hash = wire::hex(&edition.chart.hash());
         let info = all.iter().find(|chart| chart.about.hash == hash);
         let about = info.map(|info| info.about.clone()).ok_or_else(|| HostError::NoChart(id.clone()))?;
-        let findings = Checked::of(app, &edition.name, &edition.text).wire();
+        let findings = CheckedText::of(app, &edition.name, &edition.text).wire();
         let mut versions: Vec<String> = versions.collect();
         versions.dedup();
-        Ok::<_, Problem>(Chart { about, text: edition.text.to_string(), findings, versions })
+        Ok::<_, ErrorResponse>(Chart { about, text: edition.text.to_string(), findings, versions })
     });
     chart.await.map(axum::Json)
 }
 
 /// Returns a published chart, or else one that an instance started with.
-pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition, Problem> {
+pub(super) fn find(app: &App, id: &str, version: Option<&str>) -> Result<Edition, ErrorResponse> {
     let reference = version.map_or_else(|| id.to_owned(), |version| format!("{id}@{version}"));
     let missing = match app.engine().library().resolve(&reference) {
         Ok(edition) => return Ok(edition),
         Err(error @ HostError::BadRange(_)) => {
-            return Err(Problem::new(ProblemCode::InvalidRequest, error.to_string()));
+            return Err(ErrorResponse::new(ProblemCode::InvalidRequest, error.to_string()));
         }
         Err(error) => error,
     };

@@ -4,16 +4,16 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use rawko_host::Edition;
-use rawko_sim::{Line, Stimulus};
+use rawko_sim::{ReportLine, Stimulus};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use utoipa::ToSchema;
 
-use super::simulating::{Played, Run, compiled};
+use super::simulating::{PlayedSimulation, SimulationRun, compiled};
 use super::{VersionQuery, find};
 use crate::http::app::App;
-use crate::http::extract::{Json as Body, Path, Query};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::extract::{Json as Body, Path, QueryString};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::studio::{ChartFile, ChartTests, NewScenario};
 
 const NAME_BYTES_MAX: usize = 200;
@@ -44,23 +44,23 @@ pub(super) async fn record(
     State(app): State<App>,
     Path(id): Path<String>,
     Body(body): Body<ScenarioBody>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let tests = app.compute(move |app| {
         let ScenarioBody { name, version, input, services, stimuli } = body;
-        let run = Run { input, services, stimuli };
+        let run = SimulationRun { input, services, stimuli };
         let edition = find(app, &id, version.as_deref())?;
         let name = name.trim().to_owned();
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(['\n', '\r']) {
-            return Err(Problem::new(
+            return Err(ErrorResponse::new(
                 ProblemCode::InvalidBody,
                 "`name` must have 1 to 200 bytes in one line",
             ));
         }
         let chart = compiled(&edition.name, &edition.text)
-            .ok_or_else(|| Problem::new(ProblemCode::InvalidChart, "the chart has errors"))?;
-        let played = Played::of(app, chart, &run)?;
+            .ok_or_else(|| ErrorResponse::new(ProblemCode::InvalidChart, "the chart has errors"))?;
+        let played = PlayedSimulation::of(app, chart, &run)?;
         let steps = steps(&played, &run)?;
-        let Run { input, services, .. } = run;
+        let SimulationRun { input, services, .. } = run;
         app.project().save_scenario(NewScenario { chart: file_of(&edition), name, input, services, steps })
     });
     Ok((StatusCode::CREATED, axum::Json(tests.await?)).into_response())
@@ -72,8 +72,8 @@ pub(super) async fn record(
 pub(super) async fn tests(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(query): Query<VersionQuery>,
-) -> Result<axum::Json<ChartTests>, Problem> {
+    QueryString(query): QueryString<VersionQuery>,
+) -> Result<axum::Json<ChartTests>, ErrorResponse> {
     let tests = app.compute(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
         app.project().test_chart(file_of(&edition))
@@ -91,13 +91,13 @@ fn file_of(edition: &Edition) -> ChartFile {
 }
 
 /// Returns the steps of a scenario: each stimulus with what it did.
-fn steps(played: &Played, run: &Run) -> Result<Vec<Json>, Problem> {
+fn steps(played: &PlayedSimulation, run: &SimulationRun) -> Result<Vec<Json>, ErrorResponse> {
     let mut steps = Vec::new();
-    let mut before: Option<&Line> = None;
+    let mut before: Option<&ReportLine> = None;
     for (at, (line, _)) in played.lines.iter().enumerate() {
         if let Some(error) = &line.error {
             let detail = format!("step {at} cannot be taken, so the scenario would fail: {error}");
-            return Err(Problem::new(ProblemCode::NotPossible, detail));
+            return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
         }
         let mut step = match at.checked_sub(1).and_then(|at| run.stimuli.get(at)) {
             Some(stimulus) => stimulus_step(stimulus)?,
@@ -110,8 +110,8 @@ fn steps(played: &Played, run: &Run) -> Result<Vec<Json>, Problem> {
     Ok(steps)
 }
 
-fn stimulus_step(given: &Json) -> Result<Map<String, Json>, Problem> {
-    let invalid = |error| Problem::new(ProblemCode::InvalidBody, format!("`stimuli`: {error}"));
+fn stimulus_step(given: &Json) -> Result<Map<String, Json>, ErrorResponse> {
+    let invalid = |error| ErrorResponse::new(ProblemCode::InvalidBody, format!("`stimuli`: {error}"));
     let mut step = Map::new();
     match Stimulus::from_value(&given.clone().into()).map_err(invalid)? {
         Stimulus::Event { name, data } => {
@@ -126,7 +126,7 @@ fn stimulus_step(given: &Json) -> Result<Map<String, Json>, Problem> {
 }
 
 /// Returns what a line shows: states, the changed context, calls and messages.
-fn expectation(before: Option<&Line>, line: &Line) -> Json {
+fn expectation(before: Option<&ReportLine>, line: &ReportLine) -> Json {
     let mut expect = Map::new();
     let configuration = match line.configuration.as_slice() {
         [one] => json!(one),
@@ -155,7 +155,7 @@ fn expectation(before: Option<&Line>, line: &Line) -> Json {
 }
 
 /// Returns the keys of the context that the line changed; none for the start, which has initial values.
-fn changed(before: Option<&Line>, line: &Line) -> Map<String, Json> {
+fn changed(before: Option<&ReportLine>, line: &ReportLine) -> Map<String, Json> {
     let (Some(before), Some(now)) = (before, line.context.as_map()) else { return Map::new() };
     let differs = now.iter().filter(|(key, value)| before.context.get(key) != *value);
     differs.map(|(key, value)| (key.to_string(), value.to_json())).collect()

@@ -6,11 +6,11 @@ use rawko_host::Edition;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::checking::Checked;
+use super::checking::CheckedText;
 use super::{find, wire};
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::project::ChartOrigin;
 use crate::http::studio::SaveChart;
 
@@ -47,18 +47,18 @@ pub(crate) struct Saved {
 pub(super) async fn save(
     State(app): State<App>,
     Json(body): Json<SaveBody>,
-) -> Result<axum::Json<Saved>, Problem> {
+) -> Result<axum::Json<Saved>, ErrorResponse> {
     app.compute(move |app| write(app, body)).await.map(axum::Json)
 }
 
-fn write(app: &App, body: SaveBody) -> Result<Saved, Problem> {
+fn write(app: &App, body: SaveBody) -> Result<Saved, ErrorResponse> {
     let edited = body.id.as_deref().map(|id| find(app, id, body.version.as_deref())).transpose()?;
     let name = edited.as_ref().map_or("chart.yaml", |edition| &*edition.name);
-    let checked = Checked::of(app, name, &body.text);
+    let checked = CheckedText::of(app, name, &body.text);
     let findings = checked.wire();
     let Some(chart) = checked.chart.as_ref().filter(|_| checked.is_ok()) else {
         let findings = serde_json::to_value(findings).unwrap_or_default();
-        let problem = Problem::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
+        let problem = ErrorResponse::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
         return Err(problem.with("findings", findings));
     };
     let (id, version, hash) = (chart.id().to_owned(), chart.version().to_owned(), chart.hash());
@@ -68,7 +68,10 @@ fn write(app: &App, body: SaveBody) -> Result<Saved, Problem> {
     let is_taken = library.offered().iter().any(|it| it.chart.id() == id && it.chart.version() == version);
     if is_taken && !is_itself {
         let help = "change `id` or `version`";
-        return Err(Problem::new(ProblemCode::Exists, format!("there is a chart `{id}` {version}; {help}")));
+        return Err(ErrorResponse::new(
+            ProblemCode::Exists,
+            format!("there is a chart `{id}` {version}; {help}"),
+        ));
     }
     let origin = was.and_then(|(id, version)| app.project().origin(id, version));
     let new_file = || SaveChart {
@@ -81,11 +84,14 @@ fn write(app: &App, body: SaveBody) -> Result<Saved, Problem> {
     let file = match origin {
         Some(ChartOrigin::BuiltIn) if is_itself => {
             let detail = format!("`{id}` {version} is built in; save it under another `id` or `version`");
-            return Err(Problem::new(ProblemCode::NotPossible, detail));
+            return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
         }
         Some(ChartOrigin::Uploaded) => {
             let failed = |_| {
-                Problem::new(ProblemCode::StoreUnavailable, "cannot write the chart; nothing was changed")
+                ErrorResponse::new(
+                    ProblemCode::StoreUnavailable,
+                    "cannot write the chart; nothing was changed",
+                )
             };
             app.project().keep_chart(&id, &version, &body.text).map_err(failed)?;
             name.to_owned()

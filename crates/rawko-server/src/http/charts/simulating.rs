@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use rawko_chart::Registry;
 use rawko_core::{CandidateOutcome, Chart, TraceEntry, Value, World};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-use super::checking::Checked;
-use super::present::{Present, present};
+use super::checking::CheckedText;
+use super::next_choices::{Present, present};
 use crate::http::app::App;
 use crate::http::extract::Json as Body;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::project::ChartOrigin;
 
 const STIMULI_MAX: usize = 500;
@@ -46,7 +46,7 @@ pub(super) struct SimulationRequest {
 
 /// Input, stubs and stimuli of a simulation.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct SimulationRun {
     pub(super) input: Json,
     pub(super) services: Json,
     pub(super) stimuli: Vec<Json>,
@@ -87,18 +87,19 @@ struct SimulatedLine {
 pub(super) async fn simulate(
     State(app): State<App>,
     Body(request): Body<SimulationRequest>,
-) -> Result<axum::Json<SimulationReport>, Problem> {
+) -> Result<axum::Json<SimulationReport>, ErrorResponse> {
     let report = app.compute(move |app| {
         let SimulationRequest { text, name, input, services, stimuli } = request;
-        let run = Run { input, services, stimuli };
-        let checked = Checked::of(app, name.as_deref().unwrap_or("chart.yaml"), &text);
+        let run = SimulationRun { input, services, stimuli };
+        let checked = CheckedText::of(app, name.as_deref().unwrap_or("chart.yaml"), &text);
         let findings = checked.wire();
         let Some(chart) = checked.chart else {
             let findings = serde_json::to_value(findings).unwrap_or_default();
-            let problem = Problem::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
+            let problem =
+                ErrorResponse::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
             return Err(problem.with("findings", findings));
         };
-        let played = Played::of(app, Arc::new(chart), &run)?;
+        let played = PlayedSimulation::of(app, Arc::new(chart), &run)?;
         let lines = played.lines.iter().map(|(line, now_ms)| shown(line, *now_ms));
         let present = present(&played.simulation, &run.services);
         Ok(SimulationReport { lines: lines.collect(), present })
@@ -107,16 +108,20 @@ pub(super) async fn simulate(
 }
 
 /// A simulation after its last stimulus.
-pub(super) struct Played {
+pub(super) struct PlayedSimulation {
     pub(super) simulation: Simulation,
     /// Each line with the time after it.
-    pub(super) lines: Vec<(Line, i64)>,
+    pub(super) lines: Vec<(ReportLine, i64)>,
 }
 
-impl Played {
+impl PlayedSimulation {
     /// Plays a run. Charts of the project can be invoked, as in its scenarios.
-    pub(super) fn of(app: &App, chart: Arc<Chart>, run: &Run) -> Result<Played, Problem> {
-        let invalid = |why: String| Problem::new(ProblemCode::InvalidBody, why);
+    pub(super) fn of(
+        app: &App,
+        chart: Arc<Chart>,
+        run: &SimulationRun,
+    ) -> Result<PlayedSimulation, ErrorResponse> {
+        let invalid = |why: String| ErrorResponse::new(ProblemCode::InvalidBody, why);
         if run.stimuli.len() > STIMULI_MAX {
             return Err(invalid(format!("`stimuli`: at most {STIMULI_MAX}")));
         }
@@ -138,12 +143,12 @@ impl Played {
         let mut lines = vec![(start, simulation.now_ms())];
         for stimulus in &stimuli {
             if began.elapsed() > PATIENCE {
-                return Err(Problem::new(ProblemCode::TimedOut, "the simulation takes too long"));
+                return Err(ErrorResponse::new(ProblemCode::TimedOut, "the simulation takes too long"));
             }
             let line = simulation.apply(stimulus);
             lines.push((line, simulation.now_ms()));
         }
-        Ok(Played { simulation, lines })
+        Ok(PlayedSimulation { simulation, lines })
     }
 }
 
@@ -162,7 +167,7 @@ fn others(app: &App, chart: &Chart) -> Vec<Arc<Chart>> {
     offered.map(|edition| edition.chart).filter(|chart| is_own(chart)).collect()
 }
 
-fn shown(line: &Line, now_ms: i64) -> SimulatedLine {
+fn shown(line: &ReportLine, now_ms: i64) -> SimulatedLine {
     let own = line.traces.iter().filter(|step| step.instance == 0);
     let (mut entered, mut transitions) = (Vec::new(), Vec::new());
     for step in own {

@@ -8,11 +8,11 @@ use rawko_host::Edition;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::checking::{ChartText, Checked};
+use super::checking::{ChartText, CheckedText};
 use super::wire;
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::project::ChartOrigin;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,7 +29,10 @@ pub(crate) struct Uploaded {
 /// An uploaded chart with the same id and version is replaced; a file of the project is not.
 #[utoipa::path(post, path = "/v1/charts", tag = "charts", request_body = ChartText,
     responses((status = 201, body = Uploaded)))]
-pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -> Result<Response, Problem> {
+pub(super) async fn upload(
+    State(app): State<App>,
+    Json(new): Json<ChartText>,
+) -> Result<Response, ErrorResponse> {
     let uploaded = app.compute(move |app| keep(app, &new)).await?;
     let place = format!("/v1/charts/{}?version={}", in_path(&uploaded.id), in_path(&uploaded.version));
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(uploaded)).into_response())
@@ -43,12 +46,12 @@ fn in_path(name: &str) -> String {
         .collect()
 }
 
-fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
-    let checked = Checked::of(app, new.name(), &new.text);
+fn keep(app: &App, new: &ChartText) -> Result<Uploaded, ErrorResponse> {
+    let checked = CheckedText::of(app, new.name(), &new.text);
     let findings = checked.wire();
     let Some(chart) = &checked.chart else {
         let findings = serde_json::to_value(findings).unwrap_or_default();
-        let problem = Problem::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
+        let problem = ErrorResponse::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
         return Err(problem.with("findings", findings));
     };
     let (id, version, hash) = (chart.id().to_owned(), chart.version().to_owned(), chart.hash());
@@ -57,11 +60,12 @@ fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
     let is_files = app.project().origin(&id, &version) == Some(ChartOrigin::Project);
     if is_files && !is_same {
         let detail = format!("chart `{id}` {version} is a file of the project; upload with another version");
-        return Err(Problem::new(ProblemCode::Exists, detail));
+        return Err(ErrorResponse::new(ProblemCode::Exists, detail));
     }
     if !is_files {
-        let failed =
-            |_| Problem::new(ProblemCode::StoreUnavailable, "cannot write the chart; nothing was changed");
+        let failed = |_| {
+            ErrorResponse::new(ProblemCode::StoreUnavailable, "cannot write the chart; nothing was changed")
+        };
         app.project().keep_chart(&id, &version, &new.text).map_err(failed)?;
         library.offer(Edition::read(new.name(), &new.text)?);
         app.shelf().forget_findings();

@@ -1,7 +1,7 @@
 //! Charts and findings in API responses.
 
 use rawko_chart::draw::{self, Spot};
-use rawko_chart::{Places, Source, render};
+use rawko_chart::{Places, SourceFile, render};
 use rawko_core::Chart;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -60,7 +60,7 @@ pub(crate) struct Finding {
 
 /// Converts findings and locates the parts of the chart that they refer to.
 pub(super) fn findings(
-    source: &Source,
+    source: &SourceFile,
     chart: Option<&Chart>,
     places: Option<&Places>,
     findings: &[rawko_chart::Finding],

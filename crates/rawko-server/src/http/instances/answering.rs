@@ -3,16 +3,16 @@
 
 use axum::extract::State;
 use rawko_host::PersonAnswer;
-use rawko_view::standing::Standing;
+use rawko_view::standing::InstanceStanding;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::ReceiptBody;
-use crate::http::access::Caller;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
 use crate::http::extract::{Json, Path};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,10 +35,10 @@ pub(crate) struct AnswerBody {
     request_body = AnswerBody, responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn answer(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Path(id): Path<String>,
     Json(body): Json<AnswerBody>,
-) -> Result<axum::Json<ReceiptBody>, Problem> {
+) -> Result<axum::Json<ReceiptBody>, ErrorResponse> {
     let AnswerBody { invoke, since_ms, approved, by, comment, data } = body;
     let wanted = invoke.clone();
     let id = app.read(move |app| who_asks(app, id, wanted.as_deref())).await?;
@@ -50,8 +50,8 @@ pub(super) async fn answer(
     Ok(axum::Json(receipt.into()))
 }
 
-fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Problem> {
-    let standing = Standing::of(app.reader(), &id, app.world(), app.now_ms())?;
+fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, ErrorResponse> {
+    let standing = InstanceStanding::of(app.reader(), &id, app.world(), app.now_ms())?;
     let asks = standing.asks.iter().filter(|ask| invoke.is_none_or(|wanted| wanted == ask.invoke));
     let who: Vec<&str> = asks.map(|ask| &*ask.instance).collect();
     match who.as_slice() {
@@ -64,7 +64,7 @@ fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Probl
                 "several instances below `{id}` have pending requests: {}; answer one of them",
                 several.join(", ")
             );
-            Err(Problem::new(ProblemCode::SeveralAsked, detail))
+            Err(ErrorResponse::new(ProblemCode::SeveralAsked, detail))
         }
     }
 }

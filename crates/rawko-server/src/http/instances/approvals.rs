@@ -1,17 +1,17 @@
 //! Pending requests to people, over all instances.
 
 use axum::extract::State;
-use rawko_store::{Filter, InstanceKey, InstanceRow, Wait};
+use rawko_store::{Filter, InstanceKey, InstanceRow, WaitReason};
 use rawko_view::ViewError;
 use rawko_view::document::AskDocument;
-use rawko_view::standing::{self, Ask};
+use rawko_view::standing::{self, PendingAsk};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::app::App;
-use crate::http::extract::Query;
+use crate::http::extract::QueryString;
 use crate::http::paging::{PageQuery, cursor};
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 /// A page of pending requests, newest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,10 +36,10 @@ struct Approval {
     responses((status = 200, body = Approvals)))]
 pub(super) async fn approvals(
     State(app): State<App>,
-    Query(page): Query<PageQuery>,
-) -> Result<axum::Json<Approvals>, Problem> {
+    QueryString(page): QueryString<PageQuery>,
+) -> Result<axum::Json<Approvals>, ErrorResponse> {
     let filter = Filter {
-        waits: vec![Wait::Person],
+        waits: vec![WaitReason::Person],
         before: page.before()?.map(InstanceKey),
         limit: page.limit()?,
         ..Filter::default()
@@ -57,6 +57,6 @@ fn asked(app: &App, filter: &Filter) -> Result<Approvals, ViewError> {
     Ok(Approvals { approvals, total: page.total, next: page.next.map(|key| cursor(key.0)) })
 }
 
-fn approval(row: &InstanceRow, ask: &Ask) -> Approval {
+fn approval(row: &InstanceRow, ask: &PendingAsk) -> Approval {
     Approval { ask: AskDocument::of(ask), chart: row.new.chart_id.to_string() }
 }

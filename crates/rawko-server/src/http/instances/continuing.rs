@@ -5,12 +5,12 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::acting::person;
+use super::actions::person;
 use super::receipt::{ReceiptBody, created};
-use crate::http::access::Caller;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
 use crate::http::extract::{Json, Path};
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 use crate::http::work::{ContinueRequest, NewLimits, RaiseRequest};
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -28,10 +28,10 @@ pub(crate) struct ContinueBody {
     request_body = ContinueBody, responses((status = 201, body = ReceiptBody)))]
 pub(super) async fn continue_task(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Path(id): Path<String>,
     Json(ContinueBody { text }): Json<ContinueBody>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     app.project().continue_task(ContinueRequest { id, text, by: person(&caller) }).await.map(created)
 }
@@ -45,6 +45,6 @@ pub(super) async fn raise(
     State(app): State<App>,
     Path(id): Path<String>,
     Json(limits): Json<NewLimits>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     app.project().raise(RaiseRequest { id, limits }).await.map(created)
 }

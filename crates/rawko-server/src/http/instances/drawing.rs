@@ -11,12 +11,12 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::{Path, Query};
-use crate::http::problem::Problem;
+use crate::http::extract::{Path, QueryString};
+use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct DrawingQuery {
     /// State after this step. Default: the last one.
     at: Option<u64>,
@@ -48,8 +48,8 @@ enum ThemeWord {
 pub(super) async fn drawing(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(query): Query<DrawingQuery>,
-) -> Result<Response, Problem> {
+    QueryString(query): QueryString<DrawingQuery>,
+) -> Result<Response, ErrorResponse> {
     let svg = app.compute(move |app| draw(app, &id, &query)).await?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }

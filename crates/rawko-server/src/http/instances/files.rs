@@ -5,13 +5,13 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::{Json, Path, Query};
-use crate::http::problem::Problem;
+use crate::http::extract::{Json, Path, QueryString};
+use crate::http::problem::ErrorResponse;
 use crate::http::work::{Changes, ChangesRequest, UndoRequest, Undone};
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct ChangesQuery {
     /// Only changes until this step.
     at: Option<u64>,
@@ -27,8 +27,8 @@ pub(crate) struct ChangesQuery {
 pub(super) async fn changes(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(ChangesQuery { at, checkpoint }): Query<ChangesQuery>,
-) -> Result<axum::Json<Changes>, Problem> {
+    QueryString(ChangesQuery { at, checkpoint }): QueryString<ChangesQuery>,
+) -> Result<axum::Json<Changes>, ErrorResponse> {
     known(&app, &id).await?;
     app.project().changes(ChangesRequest { id, at, checkpoint }).await.map(axum::Json)
 }
@@ -56,13 +56,13 @@ pub(super) async fn undo(
     State(app): State<App>,
     Path(id): Path<String>,
     Json(UndoBody { to, redo, force }): Json<UndoBody>,
-) -> Result<axum::Json<Undone>, Problem> {
+) -> Result<axum::Json<Undone>, ErrorResponse> {
     known(&app, &id).await?;
     app.project().undo(UndoRequest { id, to, redo, force }).await.map(axum::Json)
 }
 
 /// Fails if there is no such instance.
-async fn known(app: &App, id: &str) -> Result<(), Problem> {
+async fn known(app: &App, id: &str) -> Result<(), ErrorResponse> {
     let id = id.to_owned();
     app.read(move |app| app.reader().find(&id).map(drop)).await
 }

@@ -1,7 +1,7 @@
 //! The journal of an instance, in pages of steps, from any position and in both directions.
 
 use axum::extract::State;
-use rawko_host::Reader;
+use rawko_host::SnapshotReader;
 use rawko_store::{InstanceRow, RecordKind};
 use rawko_view::ViewError;
 use rawko_view::journal::Player;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::{Path, Query};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::extract::{Path, QueryString};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const STEPS: u64 = 100;
 const STEPS_MAX: u64 = 500;
@@ -20,7 +20,7 @@ const RECORDS_MAX: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct JournalQuery {
     /// First step, in this order. Default: the first or the last step.
     from: Option<u64>,
@@ -62,12 +62,12 @@ pub(crate) struct Journal {
 pub(super) async fn journal(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(query): Query<JournalQuery>,
-) -> Result<axum::Json<Journal>, Problem> {
+    QueryString(query): QueryString<JournalQuery>,
+) -> Result<axum::Json<Journal>, ErrorResponse> {
     let limit = query.limit.unwrap_or(STEPS);
     if !(1..=STEPS_MAX).contains(&limit) {
         let detail = format!("`limit` must be between 1 and {STEPS_MAX}");
-        return Err(Problem::new(ProblemCode::InvalidRequest, detail));
+        return Err(ErrorResponse::new(ProblemCode::InvalidRequest, detail));
     }
     app.read(move |app| stretch(app, &id, query, limit)).await.map(axum::Json)
 }
@@ -107,7 +107,7 @@ fn stretch(app: &App, id: &str, query: JournalQuery, limit: u64) -> Result<Journ
 }
 
 /// Returns the first step, and the highest number of a record: a failed step has the number after the last one.
-fn bounds(reader: &Reader, row: &InstanceRow) -> Result<(u64, u64), ViewError> {
+fn bounds(reader: &SnapshotReader, row: &InstanceRow) -> Result<(u64, u64), ViewError> {
     let first = row.new.origin.as_ref().map_or(0, |origin| origin.step);
     let next = row.step.saturating_add(1);
     let has_failed = !reader.store().steps(row.key, next..=next, 1)?.is_empty();

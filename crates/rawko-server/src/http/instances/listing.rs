@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rawko_core::Status;
-use rawko_store::{Driven, Filter, InstanceKey, InstanceStatus, Outcome, Tally, Wait};
+use rawko_store::{DrivenInstances, Filter, InstanceKey, InstanceStatus, InstanceTally, Outcome, WaitReason};
 use rawko_view::ViewError;
 use rawko_view::rows::Row;
 use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::Query;
+use crate::http::extract::QueryString;
 use crate::http::paging::{cursor, limit_of, read_cursor};
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct ListQuery {
     /// Any of these. The words `active`, `done`, `error` and `cancelled` of earlier releases are accepted, too.
     #[serde(default)]
@@ -29,7 +29,7 @@ pub(crate) struct ListQuery {
     /// Any of these waits. A filter for `person` includes descendants.
     #[serde(default)]
     #[param(value_type = Vec<WaitWord>, inline, required = false)]
-    waits: Vec<Wait>,
+    waits: Vec<WaitReason>,
     /// Id of the chart.
     chart: Option<String>,
     /// No instances of these charts.
@@ -106,17 +106,17 @@ struct Counts {
     responses((status = 200, body = InstanceList)))]
 pub(super) async fn list(
     State(app): State<App>,
-    Query(query): Query<ListQuery>,
-) -> Result<axum::Json<InstanceList>, Problem> {
+    QueryString(query): QueryString<ListQuery>,
+) -> Result<axum::Json<InstanceList>, ErrorResponse> {
     let with_children = query.children.unwrap_or(false);
     let filter = query.filter()?;
     app.read(move |app| page(app, &filter, with_children)).await.map(axum::Json)
 }
 
 impl ListQuery {
-    fn filter(self) -> Result<Filter, Problem> {
+    fn filter(self) -> Result<Filter, ErrorResponse> {
         let before = self.cursor.as_deref().map(read_cursor).transpose()?;
-        let roots_only = !self.children.unwrap_or(false) && !self.waits.contains(&Wait::Person);
+        let roots_only = !self.children.unwrap_or(false) && !self.waits.contains(&WaitReason::Person);
         let over = self.status.iter().filter_map(|status| match status {
             StatusFilter::Engine(status) if status.is_over() => Some(*status),
             StatusFilter::Engine(_) | StatusFilter::Shown(_) => None,
@@ -128,7 +128,7 @@ impl ListQuery {
             limit: limit_of(self.limit)?,
             statuses: if is_exact { over } else { Vec::new() },
             shown: self.status.iter().flat_map(|status| status.shown()).collect(),
-            driven: Driven::All,
+            driven: DrivenInstances::All,
             outcomes: self.outcome,
             waits: self.waits,
             chart: self.chart,
@@ -154,16 +154,16 @@ fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList,
 }
 
 impl Counts {
-    fn of(tallies: &[Tally], with_children: bool) -> Counts {
+    fn of(tallies: &[InstanceTally], with_children: bool) -> Counts {
         let mut counts = Counts::default();
         for tally in tallies {
-            if tally.wait == Wait::Person {
+            if tally.wait == WaitReason::Person {
                 counts.person += tally.count;
             }
             if !with_children && !tally.is_root {
                 continue;
             }
-            let Tally { status, wait, is_faulty, count, .. } = *tally;
+            let InstanceTally { status, wait, is_faulty, count, .. } = *tally;
             *match InstanceStatus::of_parts(status, wait, is_faulty, true) {
                 InstanceStatus::Running => &mut counts.running,
                 InstanceStatus::Waiting => &mut counts.waiting,

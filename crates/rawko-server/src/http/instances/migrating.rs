@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::acting::person;
-use crate::http::access::Caller;
+use super::actions::person;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
 use crate::http::extract::{Json, Path};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,10 +50,10 @@ pub(crate) struct MigrationBody {
     request_body = MigrateBody, responses((status = 200, body = MigrationBody)))]
 pub(super) async fn migrate(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Path(id): Path<String>,
     Json(MigrateBody { to, map, apply, back }): Json<MigrateBody>,
-) -> Result<axum::Json<MigrationBody>, Problem> {
+) -> Result<axum::Json<MigrationBody>, ErrorResponse> {
     let order = match (to, back) {
         (Some(to), false) => {
             let edition = app.engine().library().resolve(&to)?;
@@ -63,9 +63,12 @@ pub(super) async fn migrate(
         }
         (None, true) if apply => MigrationOrder::Back,
         (None, true) => {
-            return Err(Problem::new(ProblemCode::InvalidBody, "`back` needs `apply`: there is no dry run"));
+            return Err(ErrorResponse::new(
+                ProblemCode::InvalidBody,
+                "`back` needs `apply`: there is no dry run",
+            ));
         }
-        _ => return Err(Problem::new(ProblemCode::InvalidBody, "pass either `to` or `back`")),
+        _ => return Err(ErrorResponse::new(ProblemCode::InvalidBody, "pass either `to` or `back`")),
     };
     let reports = match order {
         MigrationOrder::To(migrator) if !apply => {
@@ -79,7 +82,7 @@ pub(super) async fn migrate(
         order => app.engine().migrate(vec![id], order, person(&caller)).await?,
     };
     let report = reports.into_iter().next();
-    report.map(body).ok_or_else(|| Problem::internal("the migration has no report".to_owned()))
+    report.map(body).ok_or_else(|| ErrorResponse::internal("the migration has no report".to_owned()))
 }
 
 fn body(report: MigrationReport) -> axum::Json<MigrationBody> {

@@ -1,7 +1,7 @@
 //! Instances over HTTP: starting them, reading them now and after any step, acting on them. The documents come from
 //! `rawko-view`, as on the command line; this module adds requests and responses.
 
-mod acting;
+mod actions;
 mod answering;
 mod approvals;
 mod continuing;
@@ -23,20 +23,20 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new()
         .routes(routes!(listing::list, starting::start))
         .routes(routes!(reading::read))
         .routes(routes!(reading::children))
-        .routes(routes!(acting::send))
-        .routes(routes!(acting::cancel))
-        .routes(routes!(acting::retry))
-        .routes(routes!(acting::retry_item))
-        .routes(routes!(acting::pause))
-        .routes(routes!(acting::resume))
-        .routes(routes!(acting::fork))
+        .routes(routes!(actions::send))
+        .routes(routes!(actions::cancel))
+        .routes(routes!(actions::retry))
+        .routes(routes!(actions::retry_item))
+        .routes(routes!(actions::pause))
+        .routes(routes!(actions::resume))
+        .routes(routes!(actions::fork))
         .routes(routes!(migrating::migrate))
         .routes(routes!(pruning::prune))
         .routes(routes!(answering::answer))
@@ -52,12 +52,12 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(tasks::list, tasks::start))
 }
 
-impl From<ViewError> for Problem {
-    fn from(error: ViewError) -> Problem {
+impl From<ViewError> for ErrorResponse {
+    fn from(error: ViewError) -> ErrorResponse {
         match error {
             ViewError::Host(error) => error.into(),
             // An unreadable journal, or a new error variant, is an internal error.
-            error => Problem::internal(error.to_string()),
+            error => ErrorResponse::internal(error.to_string()),
         }
     }
 }

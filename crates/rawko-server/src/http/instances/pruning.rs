@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const IDS_MAX: usize = 1_000;
 
@@ -33,14 +33,14 @@ pub(crate) struct PrunedBody {
 pub(super) async fn prune(
     State(app): State<App>,
     Json(PruneBody { ids }): Json<PruneBody>,
-) -> Result<axum::Json<PrunedBody>, Problem> {
+) -> Result<axum::Json<PrunedBody>, ErrorResponse> {
     if ids.is_empty() || ids.len() > IDS_MAX {
         let detail = format!("`ids` must have 1 to {IDS_MAX} entries");
-        return Err(Problem::new(ProblemCode::InvalidBody, detail));
+        return Err(ErrorResponse::new(ProblemCode::InvalidBody, detail));
     }
     if !app.engine().can_remove() {
         let detail = "instances of this server cannot be removed one by one";
-        return Err(Problem::new(ProblemCode::Unavailable, detail));
+        return Err(ErrorResponse::new(ProblemCode::Unavailable, detail));
     }
     Ok(axum::Json(PrunedBody { removed: app.engine().remove(ids).await? }))
 }

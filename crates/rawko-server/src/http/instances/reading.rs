@@ -4,17 +4,17 @@ use axum::extract::State;
 use rawko_view::ViewError;
 use rawko_view::document::Document;
 use rawko_view::rows::Row;
-use rawko_view::standing::Standing;
+use rawko_view::standing::InstanceStanding;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::{Path, Query};
-use crate::http::problem::Problem;
+use crate::http::extract::{Path, QueryString};
+use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct AtQuery {
     /// State after this step. Default: the last one.
     at: Option<u64>,
@@ -34,13 +34,13 @@ pub(crate) struct Children {
 pub(super) async fn read(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(AtQuery { at }): Query<AtQuery>,
-) -> Result<axum::Json<Document>, Problem> {
+    QueryString(AtQuery { at }): QueryString<AtQuery>,
+) -> Result<axum::Json<Document>, ErrorResponse> {
     app.read(move |app| document(app, &id, at)).await.map(axum::Json)
 }
 
 fn document(app: &App, id: &str, at: Option<u64>) -> Result<Document, ViewError> {
-    let standing = Standing::at(app.reader(), id, at, app.world(), app.now_ms())?;
+    let standing = InstanceStanding::at(app.reader(), id, at, app.world(), app.now_ms())?;
     Document::of(app.reader(), &standing)
 }
 
@@ -50,7 +50,7 @@ fn document(app: &App, id: &str, at: Option<u64>) -> Result<Document, ViewError>
 pub(super) async fn children(
     State(app): State<App>,
     Path(id): Path<String>,
-) -> Result<axum::Json<Children>, Problem> {
+) -> Result<axum::Json<Children>, ErrorResponse> {
     app.read(move |app| children_of(app, &id)).await.map(axum::Json)
 }
 

@@ -8,7 +8,7 @@ use rawko_view::vocabulary::StatusWord;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const ID_CHARS_MAX: usize = 200;
 
@@ -60,7 +60,7 @@ fn encoded(id: &str) -> String {
 }
 
 /// Validates a given id: it must be readable, typeable and usable in a URL.
-pub(super) fn check_id(id: Option<&str>) -> Result<(), Problem> {
+pub(super) fn check_id(id: Option<&str>) -> Result<(), ErrorResponse> {
     let Some(id) = id else { return Ok(()) };
     let fits = |c: char| c.is_alphanumeric() || "-_.:@".contains(c);
     let is_dots = id.chars().all(|c| c == '.');
@@ -68,7 +68,7 @@ pub(super) fn check_id(id: Option<&str>) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = format!("an id must have 1 to {ID_CHARS_MAX} letters, digits, `-`, `_`, `.`, `:` and `@`");
-    Err(Problem::new(ProblemCode::InvalidName, detail))
+    Err(ErrorResponse::new(ProblemCode::InvalidName, detail))
 }
 
 #[cfg(test)]

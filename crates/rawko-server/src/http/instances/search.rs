@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
-use crate::http::extract::Query;
+use crate::http::extract::QueryString;
 use crate::http::paging::limit_of;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 /// Instances that one search reads, newest first.
 const ROWS_MAX: usize = 5_000;
@@ -23,7 +23,7 @@ const AROUND: usize = 60;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct SearchQuery {
     /// Words that all have to occur, ignoring case.
     q: String,
@@ -63,11 +63,11 @@ struct Match {
     responses((status = 200, body = Found)))]
 pub(super) async fn search(
     State(app): State<App>,
-    Query(query): Query<SearchQuery>,
-) -> Result<axum::Json<Found>, Problem> {
+    QueryString(query): QueryString<SearchQuery>,
+) -> Result<axum::Json<Found>, ErrorResponse> {
     let words: Vec<String> = query.q.split_whitespace().map(str::to_lowercase).collect();
     if words.is_empty() {
-        return Err(Problem::new(ProblemCode::InvalidRequest, "`q` is empty"));
+        return Err(ErrorResponse::new(ProblemCode::InvalidRequest, "`q` is empty"));
     }
     let limit = limit_of(query.limit)?;
     let filter = Filter {

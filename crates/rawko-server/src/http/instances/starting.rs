@@ -9,10 +9,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, check_id, created};
-use crate::http::access::Caller;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
 use crate::http::extract::Json;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::role::Role;
 
 /// Chart to start: `chart` or `text`.
@@ -50,18 +50,18 @@ struct Budget {
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(
     State(app): State<App>,
-    caller: Caller,
+    caller: RequestCaller,
     Json(body): Json<StartBody>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     check_id(body.id.as_deref())?;
     if body.text.is_some() && caller.role < Role::Admin {
         let detail =
             "starting a chart from `text` requires the role `admin`; start a published one with `chart`";
-        return Err(Problem::new(ProblemCode::Forbidden, detail));
+        return Err(ErrorResponse::new(ProblemCode::Forbidden, detail));
     }
     let StartBody { chart, text, input, id, budget } = body;
     if !input.is_object() && !input.is_null() {
-        return Err(Problem::new(ProblemCode::InvalidBody, "`input` must be an object"));
+        return Err(ErrorResponse::new(ProblemCode::InvalidBody, "`input` must be an object"));
     }
     let edition = app.read(move |app| edition(app, chart, text)).await?;
     let budget = budget.map(Budget::value).transpose()?.unwrap_or_default();
@@ -69,21 +69,24 @@ pub(super) async fn start(
     Ok(created(receipt))
 }
 
-fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edition, Problem> {
+fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edition, ErrorResponse> {
     let found: Result<Edition, HostError> = match (chart, text) {
         (Some(chart), None) => app.engine().library().resolve(&chart),
         (None, Some(text)) => Edition::read("chart.yaml", &text),
         (Some(_), Some(_)) | (None, None) => {
-            return Err(Problem::new(ProblemCode::InvalidBody, "pass either `chart` or `text`"));
+            return Err(ErrorResponse::new(ProblemCode::InvalidBody, "pass either `chart` or `text`"));
         }
     };
-    found.map_err(Problem::from)
+    found.map_err(ErrorResponse::from)
 }
 
 impl Budget {
-    fn value(self) -> Result<Data, Problem> {
+    fn value(self) -> Result<Data, ErrorResponse> {
         if self.cost_usd.is_some_and(|most| !most.is_finite() || most < 0.0) {
-            return Err(Problem::new(ProblemCode::InvalidBody, "`cost_usd` must be a number of at least 0"));
+            return Err(ErrorResponse::new(
+                ProblemCode::InvalidBody,
+                "`cost_usd` must be a number of at least 0",
+            ));
         }
         let whole = |limit: Option<u32>| limit.map(|limit| Data::Int(i64::from(limit)));
         let limits = [

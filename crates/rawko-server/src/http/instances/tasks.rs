@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, accepted, check_id, created};
 use crate::http::app::App;
-use crate::http::extract::{Json, Query};
+use crate::http::extract::{Json, QueryString};
 use crate::http::paging::{PageQuery, cursor};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::project::NewTask;
 
 /// A page of tasks, newest first.
@@ -30,8 +30,8 @@ pub(crate) struct TaskList {
     responses((status = 200, body = TaskList)))]
 pub(super) async fn list(
     State(app): State<App>,
-    Query(page): Query<PageQuery>,
-) -> Result<axum::Json<TaskList>, Problem> {
+    QueryString(page): QueryString<PageQuery>,
+) -> Result<axum::Json<TaskList>, ErrorResponse> {
     let filter = Filter {
         chart: Some(app.project().task_chart().to_owned()),
         roots_only: true,
@@ -58,13 +58,16 @@ fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
 #[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance."))),
         (status = 202, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
-pub(super) async fn start(State(app): State<App>, Json(task): Json<NewTask>) -> Result<Response, Problem> {
+pub(super) async fn start(
+    State(app): State<App>,
+    Json(task): Json<NewTask>,
+) -> Result<Response, ErrorResponse> {
     check_id(task.id.as_deref())?;
     if task.task.trim().is_empty() {
-        return Err(Problem::new(ProblemCode::InvalidBody, "the task is empty; describe what to do"));
+        return Err(ErrorResponse::new(ProblemCode::InvalidBody, "the task is empty; describe what to do"));
     }
     if task.priority.is_some() && !task.queue {
-        return Err(Problem::new(ProblemCode::InvalidBody, "`priority` needs `queue: true`"));
+        return Err(ErrorResponse::new(ProblemCode::InvalidBody, "`priority` needs `queue: true`"));
     }
     let respond = if task.queue { accepted } else { created };
     app.project().start_task(task).await.map(respond)

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::http::app::App;
-use crate::http::extract::{Path, Query};
+use crate::http::extract::{Path, QueryString};
 use crate::http::paging::limit_of;
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct TranscriptQuery {
     /// Page size; turns of one record stay together.
     #[param(minimum = 1, maximum = 500, default = 50)]
@@ -30,8 +30,8 @@ pub(crate) struct TranscriptQuery {
 pub(super) async fn transcript(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(TranscriptQuery { limit, before }): Query<TranscriptQuery>,
-) -> Result<axum::Json<Transcript>, Problem> {
+    QueryString(TranscriptQuery { limit, before }): QueryString<TranscriptQuery>,
+) -> Result<axum::Json<Transcript>, ErrorResponse> {
     let limit = limit_of(limit)?;
     let read = move |app: &App| -> Result<Transcript, ViewError> {
         let root = app.reader().find(&id)?;

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::http::app::App;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// With images.
@@ -43,16 +43,16 @@ pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: N
     }
 }
 
-async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, Problem> {
-    let slow = |_| Problem::new(ProblemCode::SlowBody, "timeout while reading the body");
+async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, ErrorResponse> {
+    let slow = |_| ErrorResponse::new(ProblemCode::SlowBody, "timeout while reading the body");
     let collected = tokio::time::timeout(within, Limited::new(body, most).collect()).await.map_err(slow)?;
     match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(most)),
-        Err(_) => Err(Problem::new(ProblemCode::InvalidRequest, "cannot read the body")),
+        Err(_) => Err(ErrorResponse::new(ProblemCode::InvalidRequest, "cannot read the body")),
     }
 }
 
-fn too_large(most: usize) -> Problem {
-    Problem::new(ProblemCode::TooLarge, format!("the body is larger than {most} bytes"))
+fn too_large(most: usize) -> ErrorResponse {
+    ErrorResponse::new(ProblemCode::TooLarge, format!("the body is larger than {most} bytes"))
 }

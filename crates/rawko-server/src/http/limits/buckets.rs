@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::settings::Rate;
 
 /// Limit on tracked clients. Full buckets need not be kept.
@@ -13,20 +13,20 @@ const CLIENTS_MAX: usize = 10_000;
 
 /// Owner of a bucket: a token, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Client {
+pub(crate) enum BucketOwner {
     Token(Arc<str>),
     Address(Option<IpAddr>),
 }
 
-impl Client {
-    pub(crate) fn new(token: Option<&Arc<str>>, address: Option<IpAddr>) -> Client {
-        token.map_or(Client::Address(address), |name| Client::Token(Arc::clone(name)))
+impl BucketOwner {
+    pub(crate) fn new(token: Option<&Arc<str>>, address: Option<IpAddr>) -> BucketOwner {
+        token.map_or(BucketOwner::Address(address), |name| BucketOwner::Token(Arc::clone(name)))
     }
 }
 
 pub(crate) struct Buckets {
     rate: Option<Rate>,
-    clients: Mutex<HashMap<Client, Bucket>>,
+    clients: Mutex<HashMap<BucketOwner, Bucket>>,
 }
 
 struct Bucket {
@@ -40,13 +40,14 @@ impl Buckets {
     }
 
     /// Takes `cost` from the bucket, or returns a problem with the time to retry.
-    pub(crate) fn take(&self, client: Client, cost: f64) -> Result<(), Problem> {
+    pub(crate) fn take(&self, client: BucketOwner, cost: f64) -> Result<(), ErrorResponse> {
         self.take_at(client, cost, Instant::now()).map_err(|seconds| {
-            Problem::new(ProblemCode::TooManyRequests, "too many requests; retry later").retry_after(seconds)
+            ErrorResponse::new(ProblemCode::TooManyRequests, "too many requests; retry later")
+                .retry_after(seconds)
         })
     }
 
-    fn take_at(&self, client: Client, cost: f64, now: Instant) -> Result<(), u64> {
+    fn take_at(&self, client: BucketOwner, cost: f64, now: Instant) -> Result<(), u64> {
         let Some(Rate { per_second, burst }) = self.rate else { return Ok(()) };
         let (per_second, burst) = (f64::from(per_second), f64::from(burst));
         let filled = |bucket: &Bucket| {
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn a_burst_is_fine_a_flood_is_not_and_others_do_not_suffer() {
         let buckets = Buckets::new(Some(Rate { per_second: 10, burst: 20 }));
-        let (one, other) = (Client::Token("one".into()), Client::Address("10.0.0.1".parse().ok()));
+        let (one, other) = (BucketOwner::Token("one".into()), BucketOwner::Address("10.0.0.1".parse().ok()));
         let start = Instant::now();
         assert!((0..20).all(|_| buckets.take_at(one.clone(), 1.0, start).is_ok()));
         assert_eq!(buckets.take_at(one.clone(), 1.0, start), Err(1));
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn without_a_rate_nobody_counts() {
         let buckets = Buckets::new(None);
-        let client = Client::Address(None);
+        let client = BucketOwner::Address(None);
         assert!((0..10_000).all(|_| buckets.take(client.clone(), 1.0).is_ok()));
     }
 }

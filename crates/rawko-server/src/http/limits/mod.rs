@@ -7,8 +7,8 @@ mod patience;
 mod time;
 
 pub(crate) use bodies::whole_body;
-pub(crate) use buckets::{Buckets, Client};
+pub(crate) use buckets::{BucketOwner, Buckets};
 pub(crate) use once::{Answers, once};
+pub use patience::HttpTimeouts;
 pub(crate) use patience::Impatient;
-pub use patience::Patience;
 pub(crate) use time::in_time;

@@ -13,10 +13,10 @@ use http_body_util::BodyExt;
 use tokio::sync::watch;
 
 use super::bodies::Whole;
-use crate::http::access::Caller;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
-use crate::http::faults::Cause;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::faults::ResponseCause;
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const ANSWERS_MAX: usize = 10_000;
 const KEY_BYTES_MAX: usize = 255;
@@ -24,7 +24,7 @@ const KEY_BYTES_MAX: usize = 255;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// Caller, method, URI and key.
-type Place = (Arc<str>, Method, String, String);
+type RequestKey = (Arc<str>, Method, String, String);
 
 #[derive(Default)]
 pub(crate) struct Answers {
@@ -33,29 +33,29 @@ pub(crate) struct Answers {
 
 #[derive(Default)]
 struct StoredAnswers {
-    answers: HashMap<Place, Entry>,
+    answers: HashMap<RequestKey, OnceEntry>,
     /// Oldest first.
-    order: VecDeque<Place>,
+    order: VecDeque<RequestKey>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct OnceEntry {
     body: blake3::Hash,
     /// `None` while the first request is running.
-    answer: watch::Receiver<Option<Answer>>,
+    answer: watch::Receiver<Option<StoredResponse>>,
 }
 
 #[derive(Clone)]
-struct Answer {
+struct StoredResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
-    cause: Option<Cause>,
+    cause: Option<ResponseCause>,
 }
 
 pub(crate) async fn once(
     State(app): State<App>,
-    caller: Option<Caller>,
+    caller: Option<RequestCaller>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -68,7 +68,7 @@ pub(crate) async fn once(
         Ok(key) if !key.is_empty() && key.len() <= KEY_BYTES_MAX => key.to_owned(),
         Ok(_) | Err(_) => {
             let detail = format!("`Idempotency-Key` must have 1 to {KEY_BYTES_MAX} visible characters");
-            return Problem::new(ProblemCode::InvalidRequest, detail).into_response();
+            return ErrorResponse::new(ProblemCode::InvalidRequest, detail).into_response();
         }
     };
     let whole = request.extensions().get::<Whole>().cloned().unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) async fn once(
     match app.answers().join(&place, blake3::hash(&whole.0)) {
         JoinOutcome::Conflict => {
             let detail = "this key was used with another body; use a new key for each request";
-            Problem::new(ProblemCode::IdempotencyConflict, detail).into_response()
+            ErrorResponse::new(ProblemCode::IdempotencyConflict, detail).into_response()
         }
         JoinOutcome::Again(answer) => wait(&app, &place, answer).await,
         JoinOutcome::First(tell, answer) => {
@@ -96,8 +96,8 @@ pub(crate) async fn once(
 }
 
 enum JoinOutcome {
-    First(watch::Sender<Option<Answer>>, watch::Receiver<Option<Answer>>),
-    Again(watch::Receiver<Option<Answer>>),
+    First(watch::Sender<Option<StoredResponse>>, watch::Receiver<Option<StoredResponse>>),
+    Again(watch::Receiver<Option<StoredResponse>>),
     Conflict,
 }
 
@@ -106,7 +106,7 @@ impl Answers {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self, place: &Place, body: blake3::Hash) -> JoinOutcome {
+    fn join(&self, place: &RequestKey, body: blake3::Hash) -> JoinOutcome {
         let mut kept = self.lock();
         if let Some(entry) = kept.answers.get(place) {
             return if entry.body == body {
@@ -121,24 +121,28 @@ impl Answers {
             kept.answers.remove(&oldest);
         }
         let (tell, answer) = watch::channel(None);
-        kept.answers.insert(place.clone(), Entry { body, answer: answer.clone() });
+        kept.answers.insert(place.clone(), OnceEntry { body, answer: answer.clone() });
         kept.order.push_back(place.clone());
         JoinOutcome::First(tell, answer)
     }
 
-    fn forget(&self, place: &Place) {
+    fn forget(&self, place: &RequestKey) {
         let mut kept = self.lock();
         kept.answers.remove(place);
         kept.order.retain(|known| known != place);
     }
 }
 
-async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answer>>) -> Response {
+async fn wait(
+    app: &App,
+    place: &RequestKey,
+    mut answer: watch::Receiver<Option<StoredResponse>>,
+) -> Response {
     let answered = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
-    let Some(Answer { status, headers, body, cause }) = answered else {
+    let Some(StoredResponse { status, headers, body, cause }) = answered else {
         // The request panicked. A retry may succeed.
         app.answers().forget(place);
-        return Problem::internal("panic in a request with an idempotency key").into_response();
+        return ErrorResponse::internal("panic in a request with an idempotency key").into_response();
     };
     let mut response = (status, body).into_response();
     *response.headers_mut() = headers;
@@ -148,9 +152,9 @@ async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answe
     response
 }
 
-async fn keep(response: Response) -> Answer {
+async fn keep(response: Response) -> StoredResponse {
     let (mut parts, body): (_, Body) = response.into_parts();
     let cause = parts.extensions.remove();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    Answer { status: parts.status, headers: parts.headers, body, cause }
+    StoredResponse { status: parts.status, headers: parts.headers, body, cause }
 }

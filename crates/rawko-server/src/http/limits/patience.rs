@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 
 /// Timeouts of requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct HttpTimeouts {
     /// For the headers of a request, and for idle connections.
     pub headers: Duration,
     /// For a body, from its first byte to its last.
@@ -23,7 +23,7 @@ pub struct Patience {
     pub taken: Duration,
 }
 
-impl Default for Patience {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         let [headers, body, answer, taken] = [20, 15, 30, 30].map(Duration::from_secs);
         Self { headers, body, answer, taken }

@@ -5,12 +5,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::http::app::App;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 pub(crate) async fn in_time(State(app): State<App>, request: Request, next: Next) -> Response {
     let late = |_| {
         let detail = "timeout; the operation may still complete";
-        Problem::new(ProblemCode::TimedOut, detail).into_response()
+        ErrorResponse::new(ProblemCode::TimedOut, detail).into_response()
     };
     tokio::time::timeout(app.patience().answer, next.run(request)).await.unwrap_or_else(late)
 }

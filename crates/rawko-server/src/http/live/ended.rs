@@ -1,4 +1,4 @@
-//! `Ended`: the calls whose end was already streamed. The host reports progress separately from the journal, so the
+//! `EndedFilter`: the calls whose end was already streamed. The host reports progress separately from the journal, so the
 //! last progress of a call may arrive after the step with its result; streamed then, it would belong to a call that
 //! never ends.
 
@@ -6,29 +6,31 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rawko_core::Effect;
-use rawko_host::Progress;
-use rawko_view::journal::{Entry, What};
+use rawko_host::CallProgress;
+use rawko_view::journal::{EntryBody, JournalEntry};
 
 /// Limit on tracked instances. Beyond it, late progress may be streamed.
 const KNOWN_MAX: usize = 2_048;
 
 #[derive(Default)]
-pub(super) struct Ended {
-    by_instance: HashMap<Arc<str>, Calls>,
+pub(super) struct EndedFilter {
+    by_instance: HashMap<Arc<str>, EndedCalls>,
 }
 
 #[derive(Default)]
-struct Calls {
+struct EndedCalls {
     /// All calls requested before this step are over.
     all: u64,
     by_invoke: HashMap<String, u64>,
 }
 
-impl Ended {
+impl EndedFilter {
     /// Records a streamed step, which may have completed a call, stopped calls, or ended the instance.
-    pub(super) fn note(&mut self, entry: &Entry) {
+    pub(super) fn note(&mut self, entry: &JournalEntry) {
         let answered = match &entry.what {
-            What::Answered { invoke, .. } | What::CallFailed { invoke, .. } => Some(invoke.as_str()),
+            EntryBody::Answered { invoke, .. } | EntryBody::CallFailed { invoke, .. } => {
+                Some(invoke.as_str())
+            }
             _ => None,
         };
         let stopped = entry.effects.iter().filter_map(|told| match &told.effect {
@@ -45,7 +47,7 @@ impl Ended {
         }
         let calls = self.by_instance.entry(Arc::clone(&entry.instance)).or_default();
         if is_over {
-            *calls = Calls { all: entry.step, by_invoke: HashMap::new() };
+            *calls = EndedCalls { all: entry.step, by_invoke: HashMap::new() };
             return;
         }
         for invoke in invokes {
@@ -54,7 +56,7 @@ impl Ended {
     }
 
     /// Returns true if the end of the call was already streamed.
-    pub(super) fn covers(&self, told: &Progress) -> bool {
+    pub(super) fn covers(&self, told: &CallProgress) -> bool {
         let Some(calls) = self.by_instance.get(&told.instance) else { return false };
         let until = calls.by_invoke.get(&*told.id).copied().unwrap_or_default().max(calls.all);
         // The step that completes a call may start the next one with the same id.

@@ -2,8 +2,8 @@
 
 use axum::body::Bytes;
 use rawko_core::ServiceName;
-use rawko_host::Progress;
-use rawko_view::journal::Entry;
+use rawko_host::CallProgress;
+use rawko_view::journal::JournalEntry;
 use rawko_view::journal::document::{EntryDocument, EntrySummary};
 use serde::Serialize;
 use serde_json::json;
@@ -26,17 +26,17 @@ pub(super) fn hello(seq: u64, version: &str) -> Bytes {
     frame("hello", Some(seq), &json!({"seq": seq, "version": version})).into()
 }
 
-pub(super) fn whole(entry: &Entry) -> Vec<u8> {
+pub(super) fn whole(entry: &JournalEntry) -> Vec<u8> {
     let document = EntryDocument::of(entry);
     frame("step", Some(entry.seq), &Whole { instance: &entry.instance, chart: &entry.chart, entry: document })
 }
 
-pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
+pub(super) fn glimpse(entry: &JournalEntry) -> Vec<u8> {
     frame("step", Some(entry.seq), &EntrySummary::of(entry))
 }
 
-pub(super) fn progress(progress: &Progress, agent: Option<&str>) -> Vec<u8> {
-    let Progress { instance, id, name, step, data } = progress;
+pub(super) fn progress(progress: &CallProgress, agent: Option<&str>) -> Vec<u8> {
+    let CallProgress { instance, id, name, step, data } = progress;
     let fields = json!({
         "instance": instance,
         "agent": agent,

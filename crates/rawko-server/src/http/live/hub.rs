@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use rawko_host::{Partials, Progress};
+use rawko_host::{CallProgress, Partials};
 use rawko_store::StoreError;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::channels::ChannelWatch;
 use super::frames;
-use super::members::{Bundle, Group, Interest, Matters, Member, Members};
+use super::members::{Bundle, Group, Interest, Matters, StreamMember, StreamMembers};
 use super::reader::RecordReader;
 use crate::http::app::App;
 
@@ -19,11 +19,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Progress events per batch.
 const PROGRESS_AT_ONCE: usize = 256;
 
-pub(super) enum Command {
+pub(super) enum HubCommand {
     /// Adds a client that has everything up to `at`. The reply is the position from which it receives entries.
     Join {
         group: Group,
-        member: Member,
+        member: StreamMember,
         at: u64,
         reply: oneshot::Sender<u64>,
     },
@@ -39,11 +39,11 @@ pub(super) enum Command {
 
 pub(super) struct Hub {
     app: App,
-    commands: mpsc::UnboundedReceiver<Command>,
-    own: mpsc::WeakUnboundedSender<Command>,
-    members: Members,
+    commands: mpsc::UnboundedReceiver<HubCommand>,
+    own: mpsc::WeakUnboundedSender<HubCommand>,
+    members: StreamMembers,
     /// Clients whose position is ahead of the hub.
-    joining: Vec<(Group, Member, u64, oneshot::Sender<u64>)>,
+    joining: Vec<(Group, StreamMember, u64, oneshot::Sender<u64>)>,
     /// Sequence number up to which everything was streamed.
     seq: u64,
     reader: Option<RecordReader>,
@@ -55,19 +55,19 @@ pub(super) struct Hub {
 /// Reason why the hub woke up.
 enum Woken {
     Changed,
-    Batch(Vec<Progress>),
+    Batch(Vec<CallProgress>),
     Closing,
 }
 
 impl Hub {
-    pub(super) fn start(app: App) -> mpsc::UnboundedSender<Command> {
+    pub(super) fn start(app: App) -> mpsc::UnboundedSender<HubCommand> {
         let (sender, commands) = mpsc::unbounded_channel();
         let hub = Hub {
             reader: Some(RecordReader::new(app.clone())),
             own: sender.downgrade(),
             app,
             commands,
-            members: Members::default(),
+            members: StreamMembers::default(),
             joining: Vec::new(),
             seq: 0,
             watching: ChannelWatch::default(),
@@ -112,7 +112,7 @@ impl Hub {
     async fn follow(
         &mut self,
         closing: &mut watch::Receiver<bool>,
-        progress: &mut broadcast::Receiver<Progress>,
+        progress: &mut broadcast::Receiver<CallProgress>,
     ) -> Option<()> {
         let mut changes = self.app.engine().changes();
         self.watch_channels();
@@ -148,7 +148,7 @@ impl Hub {
     async fn wake(
         &mut self,
         changes: &mut watch::Receiver<u64>,
-        progress: &mut broadcast::Receiver<Progress>,
+        progress: &mut broadcast::Receiver<CallProgress>,
         closing: &mut watch::Receiver<bool>,
     ) -> Woken {
         tokio::select! {
@@ -165,14 +165,14 @@ impl Hub {
         }
     }
 
-    fn execute(&mut self, command: Command) {
+    fn execute(&mut self, command: HubCommand) {
         match command {
-            Command::Join { group, member, at, reply } => self.joining.push((group, member, at, reply)),
-            Command::Leave { group, id } => {
+            HubCommand::Join { group, member, at, reply } => self.joining.push((group, member, at, reply)),
+            HubCommand::Leave { group, id } => {
                 self.joining.retain(|(_, member, _, _)| member.id != id);
                 self.members.leave(&group, id);
             }
-            Command::Channel { name, version } => {
+            HubCommand::Channel { name, version } => {
                 let mut bundle = Bundle::default();
                 bundle.add(&Group::Everything, &frames::channel(&name, version));
                 self.members.tell(bundle, Matters::No);
@@ -190,7 +190,7 @@ impl Hub {
             if reply.send(seq).is_err() {
                 continue;
             }
-            let mut alone = Members::default();
+            let mut alone = StreamMembers::default();
             alone.enter(group.clone(), member);
             let so_far = self.partials.so_far();
             let interest = alone.interest();
@@ -216,7 +216,7 @@ impl Hub {
         Some(told.is_full)
     }
 
-    async fn hand_out_progress(&mut self, all: Vec<Progress>) {
+    async fn hand_out_progress(&mut self, all: Vec<CallProgress>) {
         all.iter().for_each(|told| self.partials.note(told));
         let interest: Interest = self.members.interest();
         if all.is_empty() || !interest.is_about_instances() {
@@ -251,8 +251,11 @@ impl Hub {
 }
 
 /// Drains queued progress events. Dropped events are recoverable from the journal.
-fn heard(first: Result<Progress, RecvError>, progress: &mut broadcast::Receiver<Progress>) -> Vec<Progress> {
-    let mut all: Vec<Progress> = first.into_iter().collect();
+fn heard(
+    first: Result<CallProgress, RecvError>,
+    progress: &mut broadcast::Receiver<CallProgress>,
+) -> Vec<CallProgress> {
+    let mut all: Vec<CallProgress> = first.into_iter().collect();
     while all.len() < PROGRESS_AT_ONCE
         && let Ok(next) = progress.try_recv()
     {

@@ -1,4 +1,4 @@
-//! `Listener`: one stream, on its client's side. First the missed entries, then live ones.
+//! `LiveListener`: one stream, on its client's side. First the missed entries, then live ones.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use super::backlog::Backlog;
 use super::frames;
 use super::hangup::Hangup;
-use super::hub::Command;
-use super::members::{Group, Queue, queue};
+use super::hub::HubCommand;
+use super::members::{Group, StreamQueue, queue};
 use crate::http::app::App;
 
 const STILL_HERE_EVERY: Duration = Duration::from_secs(15);
@@ -22,19 +22,19 @@ const STILL_HERE_EVERY: Duration = Duration::from_secs(15);
 /// Source of listener ids.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-pub(super) struct Listener {
+pub(super) struct LiveListener {
     app: App,
     group: Group,
     hangup: Hangup,
     closing: watch::Receiver<bool>,
-    phase: Phase,
+    phase: StreamPhase,
     /// Permit of the stream limit.
     _place: OwnedSemaphorePermit,
     /// Counts the client in the metrics.
     _counted: Option<StreamClient>,
 }
 
-enum Phase {
+enum StreamPhase {
     /// Nothing was sent yet; `after` is the client's position.
     New {
         after: Option<u64>,
@@ -45,39 +45,39 @@ enum Phase {
     Joined {
         backlog: Backlog,
         from: u64,
-        ticket: Ticket,
+        ticket: HubRegistration,
     },
-    Live(Ticket),
+    Live(HubRegistration),
     Ended,
 }
 
 /// Registration with the hub. Removed when dropped, however the stream ends.
-struct Ticket {
-    queue: Queue,
+struct HubRegistration {
+    queue: StreamQueue,
     id: u64,
     group: Group,
-    hub: mpsc::UnboundedSender<Command>,
+    hub: mpsc::UnboundedSender<HubCommand>,
 }
 
-impl Drop for Ticket {
+impl Drop for HubRegistration {
     fn drop(&mut self) {
         // Fails only if the hub has ended.
-        let _ = self.hub.send(Command::Leave { group: self.group.clone(), id: self.id });
+        let _ = self.hub.send(HubCommand::Leave { group: self.group.clone(), id: self.id });
     }
 }
 
-impl Listener {
+impl LiveListener {
     pub(super) fn new(
         app: App,
         group: Group,
         after: Option<u64>,
         hangup: Hangup,
         place: OwnedSemaphorePermit,
-    ) -> Listener {
+    ) -> LiveListener {
         let closing = app.closing();
         let counted = app.metrics().map(rawko_telemetry::Metrics::stream_client);
-        let phase = Phase::New { after };
-        Listener { app, group, hangup, closing, phase, _place: place, _counted: counted }
+        let phase = StreamPhase::New { after };
+        LiveListener { app, group, hangup, closing, phase, _place: place, _counted: counted }
     }
 
     /// Streams frames at the client's pace.
@@ -95,35 +95,35 @@ impl Listener {
     /// `None`: the stream ends, and the client reconnects.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            match std::mem::replace(&mut self.phase, Phase::Ended) {
-                Phase::New { after } => {
+            match std::mem::replace(&mut self.phase, StreamPhase::Ended) {
+                StreamPhase::New { after } => {
                     let at = self.begin(after).await?;
                     return Some(frames::hello(at, self.app.version()));
                 }
-                Phase::Behind(backlog) => {
+                StreamPhase::Behind(backlog) => {
                     let (backlog, frames) = read(backlog, None).await?;
                     if frames.is_some() {
-                        self.phase = Phase::Behind(backlog);
+                        self.phase = StreamPhase::Behind(backlog);
                         return frames;
                     }
                     let (ticket, from) = self.join(backlog.at()).await?;
-                    self.phase = Phase::Joined { backlog, from, ticket };
+                    self.phase = StreamPhase::Joined { backlog, from, ticket };
                 }
-                Phase::Joined { backlog, from, ticket } => {
+                StreamPhase::Joined { backlog, from, ticket } => {
                     let (backlog, frames) = read(backlog, Some(from)).await?;
                     if frames.is_some() {
-                        self.phase = Phase::Joined { backlog, from, ticket };
+                        self.phase = StreamPhase::Joined { backlog, from, ticket };
                         return frames;
                     }
-                    self.phase = Phase::Live(ticket);
+                    self.phase = StreamPhase::Live(ticket);
                 }
-                Phase::Live(mut ticket) => {
+                StreamPhase::Live(mut ticket) => {
                     let next = tokio::time::timeout(STILL_HERE_EVERY, ticket.queue.next()).await;
                     let frames = next.unwrap_or_else(|_| Some(frames::still_here()))?;
-                    self.phase = Phase::Live(ticket);
+                    self.phase = StreamPhase::Live(ticket);
                     return Some(frames);
                 }
-                Phase::Ended => return None,
+                StreamPhase::Ended => return None,
             }
         }
     }
@@ -136,18 +136,18 @@ impl Listener {
             Some(after) => after.min(last),
             None => last,
         };
-        self.phase = Phase::Behind(Backlog::new(self.app.clone(), self.group.clone(), at));
+        self.phase = StreamPhase::Behind(Backlog::new(self.app.clone(), self.group.clone(), at));
         Some(at)
     }
 
-    async fn join(&self, at: u64) -> Option<(Ticket, u64)> {
+    async fn join(&self, at: u64) -> Option<(HubRegistration, u64)> {
         let hub = self.app.live().hub(&self.app).clone();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (member, queue) = queue(id, self.hangup.clone());
         let (reply, from) = oneshot::channel();
         let group = self.group.clone();
-        hub.send(Command::Join { group: group.clone(), member, at, reply }).ok()?;
-        let ticket = Ticket { queue, id, group, hub };
+        hub.send(HubCommand::Join { group: group.clone(), member, at, reply }).ok()?;
+        let ticket = HubRegistration { queue, id, group, hub };
         Some((ticket, from.await.ok()?))
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum Group {
 }
 
 /// The hub's end of a stream.
-pub(super) struct Member {
+pub(super) struct StreamMember {
     pub(super) id: u64,
     queue: mpsc::UnboundedSender<Bytes>,
     waiting: Arc<AtomicUsize>,
@@ -34,19 +34,19 @@ pub(super) struct Member {
 }
 
 /// The client's end of a stream.
-pub(super) struct Queue {
+pub(super) struct StreamQueue {
     queue: mpsc::UnboundedReceiver<Bytes>,
     waiting: Arc<AtomicUsize>,
 }
 
-pub(super) fn queue(id: u64, hangup: Hangup) -> (Member, Queue) {
+pub(super) fn queue(id: u64, hangup: Hangup) -> (StreamMember, StreamQueue) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let waiting = Arc::<AtomicUsize>::default();
-    let member = Member { id, queue: sender, waiting: Arc::clone(&waiting), hangup };
-    (member, Queue { queue: receiver, waiting })
+    let member = StreamMember { id, queue: sender, waiting: Arc::clone(&waiting), hangup };
+    (member, StreamQueue { queue: receiver, waiting })
 }
 
-impl Queue {
+impl StreamQueue {
     /// Returns the next frames; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         let frames = self.queue.recv().await?;
@@ -64,7 +64,7 @@ pub(super) enum Matters {
     No,
 }
 
-impl Member {
+impl StreamMember {
     /// Returns false if the client is gone.
     fn push(&self, frames: &Bytes, matters: Matters) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
@@ -84,8 +84,8 @@ impl Member {
 
 /// All clients.
 #[derive(Default)]
-pub(super) struct Members {
-    groups: BTreeMap<Group, Vec<Member>>,
+pub(super) struct StreamMembers {
+    groups: BTreeMap<Group, Vec<StreamMember>>,
 }
 
 /// Frames for each group, in order.
@@ -124,17 +124,17 @@ impl Interest {
     }
 }
 
-impl Members {
+impl StreamMembers {
     pub(super) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    pub(super) fn enter(&mut self, group: Group, member: Member) {
+    pub(super) fn enter(&mut self, group: Group, member: StreamMember) {
         self.groups.entry(group).or_default().push(member);
     }
 
     /// Takes over the clients of another collection.
-    pub(super) fn merge(&mut self, others: Members) {
+    pub(super) fn merge(&mut self, others: StreamMembers) {
         for (group, members) in others.groups {
             self.groups.entry(group).or_default().extend(members);
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_read_is_cut_off_and_the_others_are_not() {
-        let mut members = Members::default();
+        let mut members = StreamMembers::default();
         let hangup = Hangup::default();
         let (slow, mut unread) = queue(1, hangup.clone());
         let (quick, mut read) = queue(2, Hangup::default());
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_does_not_matter_is_left_out_for_whoever_is_behind() {
-        let mut members = Members::default();
+        let mut members = StreamMembers::default();
         let (member, mut queue) = queue(1, Hangup::default());
         members.enter(Group::Everything, member);
         members.tell(bundle(3 * 1024 * 1024), Matters::Yes);

@@ -26,11 +26,11 @@ use utoipa_axum::routes;
 
 use super::Routes;
 use super::app::App;
-use super::extract::Query;
-use super::problem::{Problem, ProblemCode};
+use super::extract::QueryString;
+use super::problem::{ErrorResponse, ProblemCode};
 pub(crate) use hangup::Hangup;
-use hub::{Command, Hub};
-use listener::Listener;
+use hub::{Hub, HubCommand};
+use listener::LiveListener;
 use members::Group;
 
 pub(crate) fn routes() -> Routes {
@@ -39,24 +39,24 @@ pub(crate) fn routes() -> Routes {
 
 /// Handle of the shared reader.
 #[derive(Default)]
-pub(crate) struct Live {
-    hub: OnceLock<mpsc::UnboundedSender<Command>>,
+pub(crate) struct LiveReader {
+    hub: OnceLock<mpsc::UnboundedSender<HubCommand>>,
 }
 
-impl Live {
+impl LiveReader {
     /// Starts the reader, so that text which streams before the first client is known to it.
     pub(crate) fn start(&self, app: &App) {
         self.hub(app);
     }
 
-    fn hub(&self, app: &App) -> &mpsc::UnboundedSender<Command> {
+    fn hub(&self, app: &App) -> &mpsc::UnboundedSender<HubCommand> {
         self.hub.get_or_init(|| Hub::start(app.clone()))
     }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[into_params(parameter_in = QueryString)]
 pub(crate) struct StreamQuery {
     /// Only this instance, with full entries; without it, summaries of all instances.
     instance: Option<String>,
@@ -78,10 +78,10 @@ pub(crate) struct StreamQuery {
     responses((status = 200, body = String, content_type = "text/event-stream")))]
 async fn stream(
     State(app): State<App>,
-    Query(query): Query<StreamQuery>,
+    QueryString(query): QueryString<StreamQuery>,
     headers: HeaderMap,
     hangup: Option<axum::Extension<Hangup>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let place = app.stream()?;
     let after = match headers.get("last-event-id") {
         Some(id) => Some(id.to_str().ok().and_then(|id| id.trim().parse().ok()).ok_or_else(no_id)?),
@@ -89,18 +89,18 @@ async fn stream(
     };
     let group = app.read(move |app| group(app, query)).await?;
     let hangup = hangup.map(|axum::Extension(hangup)| hangup).unwrap_or_default();
-    let listener = Listener::new(app, group, after, hangup, place);
+    let listener = LiveListener::new(app, group, after, hangup, place);
     let body = Body::from_stream(listener.frames());
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     // Prevents a proxy from buffering.
     Ok((headers, [("x-accel-buffering", "no")], body).into_response())
 }
 
-fn no_id() -> Problem {
-    Problem::new(ProblemCode::InvalidRequest, "`Last-Event-ID` must be the number of a record")
+fn no_id() -> ErrorResponse {
+    ErrorResponse::new(ProblemCode::InvalidRequest, "`Last-Event-ID` must be the number of a record")
 }
 
-fn group(app: &App, query: StreamQuery) -> Result<Group, Problem> {
+fn group(app: &App, query: StreamQuery) -> Result<Group, ErrorResponse> {
     let Some(id) = query.instance else { return Ok(Group::Everything) };
     let id: Arc<str> = Arc::clone(&app.reader().find(&id)?.new.id);
     Ok(if query.children.unwrap_or(false) { Group::Below(id) } else { Group::One(id) })

@@ -1,11 +1,11 @@
 //! The blocking part of the hub: reads the end of the store's journal and serializes it for each group.
 
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use rawko_store::{Record, StoreError};
 use rawko_view::journal::Player;
-use rawko_view::standing::Standing;
+use rawko_view::standing::InstanceStanding;
 
-use super::ended::Ended;
+use super::ended::EndedFilter;
 use super::frames;
 use super::members::{Bundle, Group, Interest};
 use super::path::Kinship;
@@ -22,7 +22,7 @@ pub(super) struct RecordReader {
     app: App,
     player: Player,
     kinship: Kinship,
-    ended: Ended,
+    ended: EndedFilter,
 }
 
 /// A batch of records, serialized.
@@ -39,7 +39,7 @@ pub(super) struct RecordBatch {
 impl RecordReader {
     pub(super) fn new(app: App) -> RecordReader {
         let player = Player::moving(app.reader().clone(), app.world().clone());
-        RecordReader { app, player, kinship: Kinship::default(), ended: Ended::default() }
+        RecordReader { app, player, kinship: Kinship::default(), ended: EndedFilter::default() }
     }
 
     /// Returns the records after a position.
@@ -99,7 +99,11 @@ impl RecordReader {
     }
 
     /// Serializes progress for the clients of the instances. Progress after the result of a call is dropped.
-    pub(super) fn progress(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
+    pub(super) fn progress(
+        &mut self,
+        all: &[CallProgress],
+        interest: &Interest,
+    ) -> Result<Bundle, StoreError> {
         let store = self.app.reader().store();
         let mut bundle = Bundle::default();
         for one in all {
@@ -117,7 +121,7 @@ impl RecordReader {
     }
 
     /// Serializes the text so far of the calls that still run.
-    pub(super) fn so_far(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
+    pub(super) fn so_far(&mut self, all: &[CallProgress], interest: &Interest) -> Result<Bundle, StoreError> {
         let mut open = Vec::new();
         for one in all {
             let store = self.app.reader().store();
@@ -130,8 +134,9 @@ impl RecordReader {
     }
 
     /// Returns true if a call has no result yet.
-    fn is_open(&self, told: &Progress) -> bool {
-        let standing = Standing::of(self.app.reader(), &told.instance, self.app.world(), self.app.now_ms());
+    fn is_open(&self, told: &CallProgress) -> bool {
+        let standing =
+            InstanceStanding::of(self.app.reader(), &told.instance, self.app.world(), self.app.now_ms());
         standing.is_ok_and(|standing| standing.running.iter().any(|running| *running.invoke == *told.id))
     }
 }

@@ -16,8 +16,8 @@ use crate::http::Routes;
 use crate::http::access::wrong_token;
 use crate::http::app::App;
 use crate::http::extract::{Json, Path};
-use crate::http::listen::Peer;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::listen::PeerAddress;
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(read, answer))
@@ -55,9 +55,9 @@ pub(crate) struct LinkedReceipt {
     responses((status = 200, body = LinkedRequest)))]
 async fn read(
     State(app): State<App>,
-    peer: Option<Extension<Peer>>,
+    peer: Option<Extension<PeerAddress>>,
     Path(code): Path<String>,
-) -> Result<axum::Json<LinkedRequest>, Problem> {
+) -> Result<axum::Json<LinkedRequest>, ErrorResponse> {
     let claim = claim(&app, &code, peer)?;
     app.read(move |app| find(app, &claim)).await.map(axum::Json)
 }
@@ -67,10 +67,10 @@ async fn read(
     request_body = LinkedAnswer, responses((status = 200, body = LinkedReceipt)))]
 async fn answer(
     State(app): State<App>,
-    peer: Option<Extension<Peer>>,
+    peer: Option<Extension<PeerAddress>>,
     Path(code): Path<String>,
     Json(body): Json<LinkedAnswer>,
-) -> Result<axum::Json<LinkedReceipt>, Problem> {
+) -> Result<axum::Json<LinkedReceipt>, ErrorResponse> {
     let claim = claim(&app, &code, peer)?;
     let (wanted, LinkedAnswer { approved, comment, data }) = (claim.clone(), body);
     app.read(move |app| find(app, &wanted)).await?;
@@ -88,23 +88,23 @@ async fn answer(
 }
 
 /// Returns the claim of a code. A wrong one costs as much as a wrong token.
-fn claim(app: &App, code: &str, peer: Option<Extension<Peer>>) -> Result<Claim, Problem> {
+fn claim(app: &App, code: &str, peer: Option<Extension<PeerAddress>>) -> Result<Claim, ErrorResponse> {
     Claim::of(code, &app.access().tokens, app.now_ms()).ok_or_else(|| {
         let limited = wrong_token(app, peer.map(|Extension(peer)| peer));
         match limited.code() {
             ProblemCode::Unauthorized => {
-                Problem::new(ProblemCode::Unauthorized, "this link is not valid or has expired")
+                ErrorResponse::new(ProblemCode::Unauthorized, "this link is not valid or has expired")
             }
             _ => limited,
         }
     })
 }
 
-fn find(app: &App, claim: &Claim) -> Result<LinkedRequest, Problem> {
+fn find(app: &App, claim: &Claim) -> Result<LinkedRequest, ErrorResponse> {
     let row = app.reader().find(&claim.instance)?;
     let asks = standing::asked(app.reader(), &row)?;
     let ask = asks.iter().find(|ask| ask.invoke == claim.invoke && ask.since_ms == claim.since_ms);
-    let over = || Problem::new(ProblemCode::NotAsked, "this request was answered, or no longer waits");
+    let over = || ErrorResponse::new(ProblemCode::NotAsked, "this request was answered, or no longer waits");
     Ok(LinkedRequest {
         ask: AskDocument::of(ask.ok_or_else(over)?),
         chart: row.new.chart_id.to_string(),

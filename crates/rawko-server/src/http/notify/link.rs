@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use crate::http::access::{hex, unhex};
-use crate::tokens::{Token, Tokens};
+use crate::tokens::{ServerTokens, Token};
 
 /// The request that a link answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Claim {
     }
 
     /// Returns the claim of a code, if the code is valid now.
-    pub(super) fn of(code: &str, tokens: &Tokens, now_ms: i64) -> Option<Claim> {
+    pub(super) fn of(code: &str, tokens: &ServerTokens, now_ms: i64) -> Option<Claim> {
         let (claim, given) = code.split_once('.')?;
         let text = String::from_utf8(unhex(claim)?).ok()?;
         let claim: Claim = serde_json::from_str(&text).ok()?;
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_link_is_for_one_request_until_it_expires() {
-        let tokens = Tokens::default().with("ada", Role::Admin, "one").with("kim", Role::Admin, "two");
+        let tokens = ServerTokens::default().with("ada", Role::Admin, "one").with("kim", Role::Admin, "two");
         let claim = Claim {
             token: "ada".into(),
             receiver: "team".into(),
@@ -81,7 +81,7 @@ mod tests {
             let forged = format!("{}.{signature}", hex(text.as_bytes()));
             assert_eq!(Claim::of(&forged, &tokens, 0), None, "{other:?}");
         }
-        let changed = Tokens::default().with("ada", Role::Admin, "three");
+        let changed = ServerTokens::default().with("ada", Role::Admin, "three");
         assert_eq!(Claim::of(&code, &changed, 0), None, "the token was changed");
         for wrong in ["", ".", "a.b", "00.00", &code[..code.len() - 2], &format!("{code}00")] {
             assert_eq!(Claim::of(wrong, &tokens, 0), None, "{wrong}");

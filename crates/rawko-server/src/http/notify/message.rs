@@ -1,6 +1,6 @@
 //! The body of a message: Slack-compatible JSON, or the request as plain JSON.
 
-use rawko_view::standing::Ask;
+use rawko_view::standing::PendingAsk;
 use serde_json::{Value, json};
 
 /// Characters of a description; the whole is behind the link.
@@ -17,14 +17,14 @@ pub enum MessageFormat {
 }
 
 /// A pending request, as it is sent.
-pub(super) struct Message<'a> {
+pub(super) struct NoticeMessage<'a> {
     pub(super) key: &'a str,
     pub(super) chart: &'a str,
-    pub(super) ask: &'a Ask,
+    pub(super) ask: &'a PendingAsk,
     pub(super) link: Option<String>,
 }
 
-impl Message<'_> {
+impl NoticeMessage<'_> {
     pub(super) fn body(&self, format: MessageFormat) -> Value {
         match format {
             MessageFormat::Slack => json!({"text": self.slack()}),
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_request_in_both_shapes() {
         let input: Data = json!({"title": "Pay <250> & go?", "message": "for Ada"}).into();
-        let ask = Ask {
+        let ask = PendingAsk {
             instance: "order-1".into(),
             invoke: "approval".into(),
             input,
@@ -100,7 +100,7 @@ mod tests {
             expires_ms: None,
         };
         let message =
-            Message { key: "k", chart: "order", ask: &ask, link: Some("https://x/#/answer/c".into()) };
+            NoticeMessage { key: "k", chart: "order", ask: &ask, link: Some("https://x/#/answer/c".into()) };
         assert_eq!(
             message.body(MessageFormat::Slack),
             json!({"text": "*Pay &lt;250&gt; &amp; go?*\nfor Ada\norder-1 · order · <https://x/#/answer/c|Answer>"})
@@ -110,8 +110,8 @@ mod tests {
             (&body["title"], &body["link"]),
             (&json!("Pay <250> & go?"), &json!("https://x/#/answer/c"))
         );
-        let bare = Ask { input: Data::Null, ..ask };
-        let message = Message { key: "k", chart: "order", ask: &bare, link: None };
+        let bare = PendingAsk { input: Data::Null, ..ask };
+        let message = NoticeMessage { key: "k", chart: "order", ask: &bare, link: None };
         assert_eq!(
             message.body(MessageFormat::Slack),
             json!({"text": "*approval requires an answer*\norder-1 · order"})

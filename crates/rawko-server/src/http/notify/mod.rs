@@ -4,27 +4,27 @@
 mod answering;
 mod link;
 mod message;
-mod sent;
+mod outbox;
 mod settings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rawko_http::{Client, retry_after_ms};
-use rawko_store::{Filter, InstanceKey, Wait};
-use rawko_view::standing::{self, Ask};
+use rawko_http::{HttpClients, retry_after_ms};
+use rawko_store::{Filter, InstanceKey, WaitReason};
+use rawko_view::standing::{self, PendingAsk};
 use reqwest::Url;
 
 pub(crate) use answering::routes;
-use message::Message;
 pub use message::MessageFormat;
-use sent::{Outbox, Pending};
+use message::NoticeMessage;
+use outbox::{NoticeOutcome, Outbox};
 pub use settings::Receiver;
 pub(crate) use settings::{public_url_of, receivers_of};
 
 use super::app::App;
-use super::problem::Problem;
+use super::problem::ErrorResponse;
 
 /// The shortest time between two passes: commits arrive faster.
 const BETWEEN: Duration = Duration::from_millis(300);
@@ -48,14 +48,14 @@ pub(crate) struct Notifier {
     receivers: Vec<(Receiver, Url)>,
     options: NotifyOptions,
     outbox: Outbox,
-    client: Client,
+    client: HttpClients,
     /// The requests of the last pass.
     seen: Seen,
 }
 
 /// Requests by instance, each with the chart, and the step at which they were read. Ordered, so that messages are sent in
 /// the order of their instances.
-type Seen = BTreeMap<InstanceKey, (u64, Vec<(String, Ask)>)>;
+type Seen = BTreeMap<InstanceKey, (u64, Vec<(String, PendingAsk)>)>;
 
 impl Notifier {
     /// Returns `None` if there is nothing to notify. A receiver without an address is an error.
@@ -68,7 +68,7 @@ impl Notifier {
         let addressed = |receiver: &Receiver| Ok((receiver.clone(), receiver.address(&environment)?));
         let receivers = settings.notify.iter().map(addressed).collect::<Result<Vec<_>, String>>()?;
         let outbox = Outbox::open(&options.outbox)?;
-        let (app, client, seen) = (app.clone(), Client::default(), Seen::new());
+        let (app, client, seen) = (app.clone(), HttpClients::default(), Seen::new());
         Ok(Some(Notifier { app, receivers, options, outbox, client, seen }))
     }
 
@@ -90,10 +90,11 @@ impl Notifier {
         }
     }
 
-    async fn pass(&mut self) -> Result<(), Problem> {
+    async fn pass(&mut self) -> Result<(), ErrorResponse> {
         let seen = std::mem::take(&mut self.seen);
         self.seen = self.app.read(move |app| pending(app, seen)).await?;
-        let asked: Vec<(String, Ask)> = self.seen.values().flat_map(|(_, asks)| asks.clone()).collect();
+        let asked: Vec<(String, PendingAsk)> =
+            self.seen.values().flat_map(|(_, asks)| asks.clone()).collect();
         let mut known = Vec::new();
         for (chart, ask) in &asked {
             for (receiver, url) in self.receivers.clone() {
@@ -110,9 +111,16 @@ impl Notifier {
     }
 
     /// Sends one message. Returns the time until the next attempt if it failed and the receiver names one.
-    async fn send(&self, receiver: &Receiver, url: &Url, chart: &str, ask: &Ask, key: &str) -> Pending {
-        let failed = Pending::Failed { retry_after_ms: None };
-        let message = Message { key, chart, ask, link: self.link(receiver, ask) };
+    async fn send(
+        &self,
+        receiver: &Receiver,
+        url: &Url,
+        chart: &str,
+        ask: &PendingAsk,
+        key: &str,
+    ) -> NoticeOutcome {
+        let failed = NoticeOutcome::Failed { retry_after_ms: None };
+        let message = NoticeMessage { key, chart, ask, link: self.link(receiver, ask) };
         let Ok(body) = serde_json::to_vec(&message.body(receiver.format)) else { return failed };
         let Ok(client) = self.client.for_url(url) else { return failed };
         let request = client
@@ -122,15 +130,15 @@ impl Notifier {
             .timeout(RESPONSE_TIMEOUT)
             .body(body);
         match request.send().await {
-            Ok(response) if response.status().is_success() => Pending::Sent,
-            Ok(response) => {
-                Pending::Failed { retry_after_ms: retry_after_ms(response.headers(), self.app.now_ms()) }
-            }
+            Ok(response) if response.status().is_success() => NoticeOutcome::Sent,
+            Ok(response) => NoticeOutcome::Failed {
+                retry_after_ms: retry_after_ms(response.headers(), self.app.now_ms()),
+            },
             Err(_) => failed,
         }
     }
 
-    fn link(&self, receiver: &Receiver, ask: &Ask) -> Option<String> {
+    fn link(&self, receiver: &Receiver, ask: &PendingAsk) -> Option<String> {
         let lifetime_ms = i64::try_from(receiver.links_for?.as_millis()).unwrap_or(i64::MAX);
         let base = self.app.public_url();
         let token = self.app.access().tokens.named(&self.options.signer)?;
@@ -148,10 +156,10 @@ impl Notifier {
 }
 
 /// Returns all pending requests. An instance that took no step since it was seen is not read again.
-fn pending(app: &App, mut seen: Seen) -> Result<Seen, Problem> {
+fn pending(app: &App, mut seen: Seen) -> Result<Seen, ErrorResponse> {
     let (reader, mut all, mut before) = (app.reader(), Seen::new(), None);
     loop {
-        let filter = Filter { waits: vec![Wait::Person], before, limit: PAGE, ..Filter::default() };
+        let filter = Filter { waits: vec![WaitReason::Person], before, limit: PAGE, ..Filter::default() };
         let page = reader.store().list(&filter)?;
         for row in &page.rows {
             let known = seen.remove(&row.key).filter(|(step, _)| *step == row.step);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_host::{Environment, SettingsReader};
 use reqwest::Url;
 
@@ -52,7 +52,7 @@ const OWN_SETTINGS: &str = "move it to your own settings (~/.config/rawko/config
 /// the codes of the person's links.
 pub(crate) fn public_url_of(
     reader: &mut SettingsReader<'_>,
-    at: &Document,
+    at: &SpannedValue,
     is_of_project: bool,
 ) -> Option<String> {
     if is_of_project {
@@ -72,7 +72,7 @@ pub(crate) fn public_url_of(
 /// Reads `notify`: a list of receivers.
 pub(crate) fn receivers_of(
     reader: &mut SettingsReader<'_>,
-    at: &Document,
+    at: &SpannedValue,
     is_of_project: bool,
 ) -> Vec<Receiver> {
     if is_of_project {
@@ -96,7 +96,7 @@ pub(crate) fn receivers_of(
     all
 }
 
-fn receiver_of(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Receiver> {
+fn receiver_of(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<Receiver> {
     let (mut name, mut address, mut format, mut links_for) = (None, None, MessageFormat::default(), None);
     let before = reader.findings.len();
     for entry in reader.record(at, "a receiver", &["name", "url", "env", "format", "links_for"]) {

@@ -4,29 +4,30 @@
 use rawko_host::HostError;
 use rawko_store::StoreError;
 
-use super::{Problem, ProblemCode as Code};
+use super::{ErrorResponse, ProblemCode as Code};
 use crate::error::ChannelError;
 
-impl From<HostError> for Problem {
-    fn from(error: HostError) -> Problem {
+impl From<HostError> for ErrorResponse {
+    fn from(error: HostError) -> ErrorResponse {
         let words = error.to_string();
         match error {
             HostError::Store(error) => error.into(),
-            HostError::Closing => Problem::new(Code::Closing, words).retry_after(1),
-            HostError::Busy { .. } => Problem::new(Code::Busy, words).retry_after(1),
+            HostError::Closing => ErrorResponse::new(Code::Closing, words).retry_after(1),
+            HostError::Busy { .. } => ErrorResponse::new(Code::Busy, words).retry_after(1),
             HostError::Snapshot { .. } | HostError::Thread(_) | HostError::Internal(_) => {
-                Problem::internal(words)
+                ErrorResponse::internal(words)
             }
             HostError::EventRefused { refusal, .. } => {
-                Problem::new(Code::EventRefused, words).with("reason", refusal.code().into())
+                ErrorResponse::new(Code::EventRefused, words).with("reason", refusal.code().into())
             }
             HostError::AnswerRefused { violations, .. } => {
                 let reasons = violations.iter().map(|violation| violation.to_string().into()).collect();
-                Problem::new(Code::AnswerRefused, words).with("reasons", serde_json::Value::Array(reasons))
+                ErrorResponse::new(Code::AnswerRefused, words)
+                    .with("reasons", serde_json::Value::Array(reasons))
             }
             error => match code_of(&error) {
-                Code::Internal => Problem::new(Code::Internal, words.clone()).because(words),
-                code => Problem::new(code, words),
+                Code::Internal => ErrorResponse::new(Code::Internal, words.clone()).because(words),
+                code => ErrorResponse::new(code, words),
             },
         }
     }
@@ -59,8 +60,8 @@ fn code_of(error: &HostError) -> Code {
     }
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
+impl From<StoreError> for ErrorResponse {
+    fn from(error: StoreError) -> ErrorResponse {
         let words = error.to_string();
         let detail = match error {
             StoreError::Full(_) => "the store is full; nothing was written and no data was lost",
@@ -71,14 +72,14 @@ impl From<StoreError> for Problem {
             StoreError::Fenced { .. } => "another host took over the store; this host stopped writing",
             StoreError::Lost(_) => "the store file was deleted or replaced; this host stopped writing",
             // A bug, or a new variant.
-            _ => return Problem::internal(words),
+            _ => return ErrorResponse::internal(words),
         };
-        Problem::new(Code::StoreUnavailable, detail).retry_after(5).because(words)
+        ErrorResponse::new(Code::StoreUnavailable, detail).retry_after(5).because(words)
     }
 }
 
-impl From<ChannelError> for Problem {
-    fn from(error: ChannelError) -> Problem {
+impl From<ChannelError> for ErrorResponse {
+    fn from(error: ChannelError) -> ErrorResponse {
         let (reason, words) = (error.code(), error.to_string());
         let code = match error {
             ChannelError::NoChannel(_) => Code::NoChannel,
@@ -89,6 +90,6 @@ impl From<ChannelError> for Problem {
             ChannelError::Unreadable { .. } => Code::StoreUnavailable,
             ChannelError::Closing => Code::Closing,
         };
-        Problem::new(code, words).with("reason", reason.into())
+        ErrorResponse::new(code, words).with("reason", reason.into())
     }
 }

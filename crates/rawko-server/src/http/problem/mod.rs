@@ -1,4 +1,4 @@
-//! `Problem`: an error response in `application/problem+json`. The code is for programs and stable; the detail is a
+//! `ErrorResponse`: an error response in `application/problem+json`. The code is for programs and stable; the detail is a
 //! sentence for people, and never contains a secret.
 
 mod codes;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-use super::faults::Cause;
+use super::faults::ResponseCause;
 
 pub use codes::ProblemCode;
 
@@ -18,19 +18,19 @@ const PREFIX: &str = "rawko::api::";
 
 /// An error response.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct ErrorResponse {
     code: ProblemCode,
     detail: Box<str>,
     /// Additional members for programs.
     more: Map<String, Json>,
     retry_after_s: Option<u64>,
     /// Internal cause: for the server's log, never for the response.
-    cause: Option<Box<Cause>>,
+    cause: Option<Box<ResponseCause>>,
 }
 
 /// Wire format of a problem.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Problem)]
+#[schema(as = ErrorResponse)]
 pub(crate) struct ProblemBody {
     /// Always `about:blank`: `code` is more specific.
     #[serde(rename = "type")]
@@ -49,35 +49,41 @@ pub(crate) struct ProblemBody {
     more: Map<String, Json>,
 }
 
-impl Problem {
+impl ErrorResponse {
     /// Creates a problem; the detail must not contain a secret.
-    pub fn new(code: ProblemCode, detail: impl Into<String>) -> Problem {
-        Problem { code, detail: detail.into().into(), more: Map::new(), retry_after_s: None, cause: None }
+    pub fn new(code: ProblemCode, detail: impl Into<String>) -> ErrorResponse {
+        ErrorResponse {
+            code,
+            detail: detail.into().into(),
+            more: Map::new(),
+            retry_after_s: None,
+            cause: None,
+        }
     }
 
     /// Creates an internal error. The cause is written to the log and not sent to the client.
-    pub fn internal(cause: impl Into<String>) -> Problem {
+    pub fn internal(cause: impl Into<String>) -> ErrorResponse {
         let detail = "internal error; no partial change was made; the server log has details";
-        Problem::new(ProblemCode::Internal, detail).because(cause)
+        ErrorResponse::new(ProblemCode::Internal, detail).because(cause)
     }
 
     /// Sets the cause, which is only written to the server's log.
     #[must_use]
-    pub fn because(mut self, cause: impl Into<String>) -> Problem {
-        self.cause = Some(Box::new(Cause(cause.into())));
+    pub fn because(mut self, cause: impl Into<String>) -> ErrorResponse {
+        self.cause = Some(Box::new(ResponseCause(cause.into())));
         self
     }
 
     /// Adds a field beside the standard ones.
     #[must_use]
-    pub fn with(mut self, key: &str, value: Json) -> Problem {
+    pub fn with(mut self, key: &str, value: Json) -> ErrorResponse {
         self.more.insert(key.to_owned(), value);
         self
     }
 
     /// Sets the `Retry-After` header, in seconds.
     #[must_use]
-    pub fn retry_after(mut self, seconds: u64) -> Problem {
+    pub fn retry_after(mut self, seconds: u64) -> ErrorResponse {
         self.retry_after_s = Some(seconds);
         self
     }
@@ -93,7 +99,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let status = self.code.status();
         let body = ProblemBody {

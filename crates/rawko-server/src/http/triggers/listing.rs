@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::app::App;
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 /// All triggers of the settings.
 #[derive(Debug, Serialize, ToSchema)]
@@ -17,7 +17,7 @@ pub(crate) struct TriggerList {
 
 /// List triggers
 #[utoipa::path(get, path = "/v1/triggers", tag = "triggers", responses((status = 200, body = TriggerList)))]
-pub(crate) async fn list(State(app): State<App>) -> Result<axum::Json<TriggerList>, Problem> {
+pub(crate) async fn list(State(app): State<App>) -> Result<axum::Json<TriggerList>, ErrorResponse> {
     let read = |app: &App| {
         let now_ms = app.now_ms();
         let one = |trigger| -> Result<_, ViewError> {

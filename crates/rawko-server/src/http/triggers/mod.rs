@@ -9,7 +9,7 @@ mod webhook;
 use std::collections::BTreeMap;
 
 use rawko_host::Environment;
-use rawko_triggers::{Secret, Trigger};
+use rawko_triggers::{SignatureSecret, Trigger};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -24,7 +24,7 @@ pub(crate) fn routes() -> Routes {
 #[derive(Default)]
 pub struct ServedTriggers {
     all: Vec<Trigger>,
-    secrets: BTreeMap<String, Secret>,
+    secrets: BTreeMap<String, SignatureSecret>,
     /// One delivery of a trigger at a time, so that a repetition sees the record of the first.
     turns: BTreeMap<String, tokio::sync::Mutex<()>>,
 }
@@ -41,7 +41,7 @@ impl ServedTriggers {
                 let name = &trigger.name;
                 format!("cannot verify webhook `{name}`: environment variable {variable} is not set")
             })?;
-            secrets.insert(trigger.name.clone(), Secret::new(text));
+            secrets.insert(trigger.name.clone(), SignatureSecret::new(text));
         }
         let turns = all.iter().map(|trigger| (trigger.name.clone(), tokio::sync::Mutex::default())).collect();
         Ok(ServedTriggers { all, secrets, turns })

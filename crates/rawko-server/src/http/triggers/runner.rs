@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use rawko_triggers::{Due, Entry, Outcome, Schedule, Trigger};
+use rawko_triggers::{DueTime, Schedule, Trigger, TriggerOutcome, TriggerRun};
 
 use super::perform::{armed, is_at_rest, perform, record};
 use crate::http::app::App;
-use crate::http::problem::Problem;
+use crate::http::problem::ErrorResponse;
 
 /// The longest time between two looks: clocks are set, machines sleep, people resume.
 const LOOK: Duration = Duration::from_secs(10);
@@ -55,7 +55,7 @@ impl TriggerRunner {
     }
 
     /// Performs the due runs of one trigger, and returns its next due time.
-    async fn tend(&self, trigger: &Trigger) -> Result<Option<Due>, Problem> {
+    async fn tend(&self, trigger: &Trigger) -> Result<Option<DueTime>, ErrorResponse> {
         let stored = armed(&self.app, trigger).await?;
         let Some(schedule) = trigger.schedule() else { return Ok(None) };
         if is_at_rest(&stored) {
@@ -66,36 +66,43 @@ impl TriggerRunner {
         let mut missed = i64::try_from(plan.missed).unwrap_or(i64::MAX);
         for due in &plan.runs {
             let entry = self.run(trigger, schedule, *due).await?;
-            let entry = Entry { missed: std::mem::take(&mut missed), ..entry };
+            let entry = TriggerRun { missed: std::mem::take(&mut missed), ..entry };
             record(&self.app, &trigger.name, &entry, format!("due {}", due.key())).await?;
         }
         if let Some(until) = plan.until.filter(|_| plan.runs.is_empty()) {
-            let entry = Entry { missed, outcome: Outcome::Missed, ..self.entry(until) };
+            let entry = TriggerRun { missed, outcome: TriggerOutcome::Missed, ..self.entry(until) };
             record(&self.app, &trigger.name, &entry, format!("due {}", until.key())).await?;
         }
         Ok(schedule.next_after(now_ms))
     }
 
-    async fn run(&self, trigger: &Trigger, schedule: &Schedule, due: Due) -> Result<Entry, Problem> {
+    async fn run(
+        &self,
+        trigger: &Trigger,
+        schedule: &Schedule,
+        due: DueTime,
+    ) -> Result<TriggerRun, ErrorResponse> {
         let entry = self.entry(due);
         match trigger.at(schedule, due, self.app.now_ms()) {
-            Ok(None) => Ok(Entry { outcome: Outcome::Ignored, ..entry }),
-            Err(error) => Ok(Entry { outcome: Outcome::Failed, detail: Some(error.to_string()), ..entry }),
+            Ok(None) => Ok(TriggerRun { outcome: TriggerOutcome::Ignored, ..entry }),
+            Err(error) => {
+                Ok(TriggerRun { outcome: TriggerOutcome::Failed, detail: Some(error.to_string()), ..entry })
+            }
             Ok(Some(command)) => {
                 let done = perform(&self.app, &command).await?;
                 let instance = Some(command.instance);
-                Ok(Entry { outcome: done.outcome, detail: done.detail, instance, ..entry })
+                Ok(TriggerRun { outcome: done.outcome, detail: done.detail, instance, ..entry })
             }
         }
     }
 
-    fn entry(&self, due: Due) -> Entry {
-        Entry {
+    fn entry(&self, due: DueTime) -> TriggerRun {
+        TriggerRun {
             at_ms: self.app.now_ms(),
             due_ms: Some(due.ms()),
             key: due.key(),
             kind: "schedule".to_owned(),
-            outcome: Outcome::Missed,
+            outcome: TriggerOutcome::Missed,
             instance: None,
             detail: None,
             missed: 0,

@@ -6,7 +6,9 @@ use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use rawko_core::Value;
 use rawko_store::StoreError;
-use rawko_triggers::{Delivery, Entry, Outcome, Secret, Trigger, Webhook, read_payload};
+use rawko_triggers::{
+    SignatureSecret, Trigger, TriggerOutcome, TriggerRun, Webhook, WebhookDelivery, read_payload,
+};
 use rawko_view::triggers::StoredTrigger;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -15,8 +17,8 @@ use super::perform::{armed, is_at_rest, perform, record};
 use crate::http::access::wrong_token;
 use crate::http::app::App;
 use crate::http::extract::Path;
-use crate::http::listen::Peer;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::listen::PeerAddress;
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 /// Headers that expressions see; the rest may contain secrets.
 const HEADERS_SHOWN: [&str; 7] = [
@@ -49,23 +51,23 @@ pub(crate) struct DeliveryReceipt {
     responses((status = 200, body = DeliveryReceipt)))]
 pub(crate) async fn deliver(
     State(app): State<App>,
-    peer: Option<Extension<Peer>>,
+    peer: Option<Extension<PeerAddress>>,
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<axum::Json<DeliveryReceipt>, Problem> {
+) -> Result<axum::Json<DeliveryReceipt>, ErrorResponse> {
     let peer = peer.map(|Extension(peer)| peer);
     let found = app.triggers().find(&name).and_then(|trigger| Some((trigger, trigger.webhook()?)));
     let Some((trigger, webhook)) = found else {
-        return Err(Problem::new(ProblemCode::NotFound, "webhook not found"));
+        return Err(ErrorResponse::new(ProblemCode::NotFound, "webhook not found"));
     };
     verify(&app, trigger, webhook, peer, &headers, &body)?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let kind = header(header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let invalid =
-        |error: rawko_triggers::PayloadError| Problem::new(ProblemCode::InvalidBody, error.to_string());
+        |error: rawko_triggers::PayloadError| ErrorResponse::new(ProblemCode::InvalidBody, error.to_string());
     let payload = read_payload(kind, &body).map_err(invalid)?;
-    let delivery = Delivery::new(webhook, &header, &body, payload, app.now_ms());
+    let delivery = WebhookDelivery::new(webhook, &header, &body, payload, app.now_ms());
     if let Some(challenge) = delivery.challenge(webhook) {
         return Ok(receipt("challenge", None, Some(challenge.to_owned())));
     }
@@ -76,7 +78,7 @@ pub(crate) async fn deliver(
     let stored = armed(&app, trigger).await?;
     if is_at_rest(&stored) {
         let detail = "this webhook is paused or was ended; retry later";
-        return Err(Problem::new(ProblemCode::Unavailable, detail));
+        return Err(ErrorResponse::new(ProblemCode::Unavailable, detail));
     }
     if is_known(&app, &stored, &delivery).await? {
         return Ok(receipt("duplicate", None, None));
@@ -97,25 +99,25 @@ fn verify(
     app: &App,
     trigger: &Trigger,
     webhook: &Webhook,
-    peer: Option<Peer>,
+    peer: Option<PeerAddress>,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<(), Problem> {
+) -> Result<(), ErrorResponse> {
     if !webhook.signature.is_signed() {
-        let is_local = peer.is_some_and(|Peer(address)| address.ip().is_loopback());
+        let is_local = peer.is_some_and(|PeerAddress(address)| address.ip().is_loopback());
         if !is_local || !app.is_loopback() {
             let detail = "webhooks without a signature are accepted from this machine only";
-            return Err(Problem::new(ProblemCode::Forbidden, detail));
+            return Err(ErrorResponse::new(ProblemCode::Forbidden, detail));
         }
         return Ok(());
     }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let no_secret = || Problem::new(ProblemCode::Unavailable, "the webhook has no secret");
-    let secret: &Secret = app.triggers().secrets.get(&trigger.name).ok_or_else(no_secret)?;
+    let no_secret = || ErrorResponse::new(ProblemCode::Unavailable, "the webhook has no secret");
+    let secret: &SignatureSecret = app.triggers().secrets.get(&trigger.name).ok_or_else(no_secret)?;
     webhook.signature.verify(secret, &header, body, app.now_ms()).map_err(|refusal| {
         let limited = wrong_token(app, peer);
         match limited.code() {
-            ProblemCode::Unauthorized => Problem::new(ProblemCode::Unauthorized, refusal.to_string()),
+            ProblemCode::Unauthorized => ErrorResponse::new(ProblemCode::Unauthorized, refusal.to_string()),
             _ => limited,
         }
     })
@@ -128,11 +130,15 @@ fn shown<'h>(header: &dyn Fn(&str) -> Option<&'h str>) -> Value {
 }
 
 /// The key under which a delivery that did something is recorded: the signed content if the id is not signed.
-fn key_of(delivery: &Delivery) -> String {
+fn key_of(delivery: &WebhookDelivery) -> String {
     delivery.content_key.clone().unwrap_or_else(|| format!("delivery {}", delivery.key))
 }
 
-async fn is_known(app: &App, stored: &StoredTrigger, delivery: &Delivery) -> Result<bool, Problem> {
+async fn is_known(
+    app: &App,
+    stored: &StoredTrigger,
+    delivery: &WebhookDelivery,
+) -> Result<bool, ErrorResponse> {
     let (row, key) = (stored.row.key, key_of(delivery));
     let known =
         app.read(move |app| Ok::<_, StoreError>(app.reader().store().delivered(row, &key)?.is_some()));
@@ -142,38 +148,47 @@ async fn is_known(app: &App, stored: &StoredTrigger, delivery: &Delivery) -> Res
 async fn handle(
     app: &App,
     trigger: &Trigger,
-    delivery: &Delivery,
+    delivery: &WebhookDelivery,
     headers: &Value,
-) -> Result<axum::Json<DeliveryReceipt>, Problem> {
-    let entry = Entry {
+) -> Result<axum::Json<DeliveryReceipt>, ErrorResponse> {
+    let entry = TriggerRun {
         at_ms: app.now_ms(),
         due_ms: None,
         key: delivery.key.clone(),
         kind: delivery.kind.clone(),
-        outcome: Outcome::Ignored,
+        outcome: TriggerOutcome::Ignored,
         instance: None,
         detail: None,
         missed: 0,
     };
     let entry = match trigger.on(delivery, headers, app.now_ms()) {
         Ok(None) => entry,
-        Err(error) => Entry { outcome: Outcome::Failed, detail: Some(error.to_string()), ..entry },
+        Err(error) => {
+            TriggerRun { outcome: TriggerOutcome::Failed, detail: Some(error.to_string()), ..entry }
+        }
         Ok(Some(command)) => {
             let done = perform(app, &command).await?;
-            Entry { outcome: done.outcome, detail: done.detail, instance: Some(command.instance), ..entry }
+            TriggerRun {
+                outcome: done.outcome,
+                detail: done.detail,
+                instance: Some(command.instance),
+                ..entry
+            }
         }
     };
     // A delivery that did nothing may be sent again once the rules or charts are corrected.
     let key = match entry.outcome {
-        Outcome::Started | Outcome::Sent | Outcome::Queued | Outcome::Exists => key_of(delivery),
-        Outcome::Ignored | Outcome::Missed => format!("ignored {}", key_of(delivery)),
-        Outcome::Failed => format!("failed {} {}", entry.at_ms, key_of(delivery)),
+        TriggerOutcome::Started | TriggerOutcome::Sent | TriggerOutcome::Queued | TriggerOutcome::Exists => {
+            key_of(delivery)
+        }
+        TriggerOutcome::Ignored | TriggerOutcome::Missed => format!("ignored {}", key_of(delivery)),
+        TriggerOutcome::Failed => format!("failed {} {}", entry.at_ms, key_of(delivery)),
     };
     record(app, &trigger.name, &entry, key).await?;
     match entry.outcome {
-        Outcome::Failed => {
+        TriggerOutcome::Failed => {
             let detail = format!("the delivery failed; see `rawko triggers {}`", trigger.name);
-            Err(Problem::new(ProblemCode::NotPossible, detail))
+            Err(ErrorResponse::new(ProblemCode::NotPossible, detail))
         }
         outcome => Ok(receipt(outcome.as_str(), entry.instance, None)),
     }

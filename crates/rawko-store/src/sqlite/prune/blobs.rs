@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::references;
 
-type Names = FxHashSet<[u8; 16]>;
+type BlobNames = FxHashSet<[u8; 16]>;
 
 /// Queries for the texts of one instance that may name blobs.
 const OF_INSTANCE: [&str; 4] = [
@@ -25,7 +25,7 @@ const OF_ALL: [&str; 4] = [
 ];
 
 pub(super) fn of_instance(connection: &Connection, key: i64) -> Result<Vec<[u8; 16]>> {
-    let mut names = Names::default();
+    let mut names = BlobNames::default();
     for sql in OF_INSTANCE {
         collect(connection, sql, &[&key], &mut names)?;
     }
@@ -36,11 +36,11 @@ pub(super) fn of_instance(connection: &Connection, key: i64) -> Result<Vec<[u8; 
 }
 
 /// Returns those of `candidates` that no text in the store names.
-pub(super) fn unneeded(connection: &Connection, candidates: Names) -> Result<Vec<[u8; 16]>> {
+pub(super) fn unneeded(connection: &Connection, candidates: BlobNames) -> Result<Vec<[u8; 16]>> {
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let mut names = Names::default();
+    let mut names = BlobNames::default();
     for sql in OF_ALL {
         collect(connection, sql, &[], &mut names)?;
     }
@@ -51,7 +51,7 @@ pub(super) fn unneeded(connection: &Connection, candidates: Names) -> Result<Vec
     Ok(unneeded)
 }
 
-fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mut Names) -> Result<()> {
+fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mut BlobNames) -> Result<()> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     while let Some(row) = rows.next()? {
@@ -66,14 +66,14 @@ fn collect(connection: &Connection, sql: &str, values: &[&dyn ToSql], names: &mu
 }
 
 /// Returns these and all blobs reachable from them.
-fn reach(connection: &Connection, mut names: Names) -> Result<Names> {
+fn reach(connection: &Connection, mut names: BlobNames) -> Result<BlobNames> {
     let mut open: Vec<[u8; 16]> = names.iter().copied().collect();
     // Only list blobs hold references. Their first byte identifies them, so long texts are not read.
     let sql = "SELECT body FROM blobs WHERE hash = ?1 AND substr(body, 1, 1) = x'6c'";
     while let Some(name) = open.pop() {
         let mut statement = connection.prepare_cached(sql)?;
         let body: Option<Vec<u8>> = statement.query_row([name], |row| row.get(0)).optional()?;
-        let mut nested = Names::default();
+        let mut nested = BlobNames::default();
         references::collect_nested(body.as_deref().unwrap_or_default(), &mut nested);
         open.extend(nested.into_iter().filter(|name| names.insert(*name)));
     }

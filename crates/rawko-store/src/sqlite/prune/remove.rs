@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
-use super::super::batch::{Batch, Failure};
+use super::super::batch::{Batch, BatchFailure};
 use super::super::fault::fault;
 use super::super::owner;
 use super::super::write::WriteSide;
@@ -48,7 +48,7 @@ impl WriteSide {
     }
 }
 
-fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failure> {
+fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, BatchFailure> {
     // Index everything first: sequence numbers may have gaps in the index, but not after it.
     batch.index()?;
     let connection = batch.connection;
@@ -58,7 +58,10 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     for root in roots {
         let is_ended = format!("SELECT 1 FROM instances WHERE key = ?1 AND parent_id IS NULL AND {ENDED}");
         if !connection.prepare_cached(&is_ended)?.exists([root.0])? {
-            return Err(Failure::Refused(format!("instance #{} is not an ended top-level instance", root.0)));
+            return Err(BatchFailure::Refused(format!(
+                "instance #{} is not an ended top-level instance",
+                root.0
+            )));
         }
         let sql = format!("{FAMILY} INSERT OR IGNORE INTO pruned SELECT key, id FROM family");
         connection.prepare_cached(&sql)?.execute([root.0])?;
@@ -80,7 +83,7 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     Ok(pruned)
 }
 
-fn remove_rows(connection: &Connection, candidates: FxHashSet<[u8; 16]>) -> Result<Pruned, Failure> {
+fn remove_rows(connection: &Connection, candidates: FxHashSet<[u8; 16]>) -> Result<Pruned, BatchFailure> {
     let records = "DELETE FROM journal WHERE seq IN (
                        SELECT seq FROM journal_index WHERE instance IN (SELECT key FROM pruned))";
     let mut pruned = Pruned { records: connection.execute(records, [])? as u64, ..Pruned::default() };

@@ -7,14 +7,14 @@ use super::{Hit, SearchEngine};
 use crate::web::html;
 
 /// A query as the services take it.
-pub(super) struct Query<'q> {
+pub(super) struct WebQuery<'q> {
     pub(super) words: &'q str,
     /// Only results of these hosts and those below them; empty for all.
     pub(super) sites: &'q [String],
     pub(super) count: usize,
 }
 
-impl Query<'_> {
+impl WebQuery<'_> {
     /// Writes the sites into the words, for services without a parameter for them.
     fn with_sites(&self) -> String {
         let sites: Vec<String> = self.sites.iter().map(|site| format!("site:{site}")).collect();
@@ -34,7 +34,7 @@ impl Query<'_> {
     }
 }
 
-pub(super) fn url(engine: &SearchEngine, query: &Query<'_>) -> Result<Url, String> {
+pub(super) fn url(engine: &SearchEngine, query: &WebQuery<'_>) -> Result<Url, String> {
     let (base, path) = match engine {
         SearchEngine::Searxng { base_url } => (base_url, "search"),
         SearchEngine::Brave { base_url, .. } => (base_url, "res/v1/web/search"),
@@ -60,9 +60,9 @@ pub(super) fn request(
     engine: &SearchEngine,
     client: &Client,
     url: &Url,
-    query: &Query<'_>,
+    query: &WebQuery<'_>,
 ) -> Result<RequestBuilder, String> {
-    let header = |key: &rawko_model::provider::Secret, before: &str| {
+    let header = |key: &rawko_model::provider::ApiKey, before: &str| {
         key.header(before).ok_or_else(|| "the key of `tools.search` is not a valid header value".to_owned())
     };
     let request = match engine {

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_model::provider::{CompletionRequest, Provider};
-use rawko_model::{Message, Part, Role};
+use rawko_model::{Message, MessagePart, Role};
 use rawko_process::Egress;
 use rawko_settings::Redactor;
 use reqwest::Url;
 
 use super::{address, body, in_words};
 use crate::input::{text, whole};
-use crate::outcome::{Failure, ToolOutcome};
-use engines::Query;
+use crate::outcome::{ToolFailure, ToolOutcome};
+use engines::WebQuery;
 
 const TIME_MAX: Duration = Duration::from_secs(30);
 /// A search with a model reads pages itself.
@@ -49,7 +49,7 @@ pub(crate) async fn search(
     settings: &SearchSettings,
     model: Option<&SearchModel>,
     input: &Value,
-) -> Result<ToolOutcome, Failure> {
+) -> Result<ToolOutcome, ToolFailure> {
     let words = text(input, "query").trim();
     if words.is_empty() {
         return Err("the query is empty".to_owned().into());
@@ -59,7 +59,7 @@ pub(crate) async fn search(
     let is_docs = text(input, "source") == "docs";
     let sites = if is_docs { settings.documentation.as_slice() } else { &[] };
     let words: String = Redactor::hide_credentials(words).chars().take(QUERY_CHARS_MAX).collect();
-    let query = Query { words: &words, sites, count };
+    let query = WebQuery { words: &words, sites, count };
     let engine = settings.engine.name();
     let (limit, searching) = match &settings.engine {
         SearchEngine::Model { .. } => (MODEL_TIME_MAX, None),
@@ -76,7 +76,11 @@ pub(crate) async fn search(
     done.await.unwrap_or_else(|_| Err(format!("{engine} did not answer within {} s", limit.as_secs()).into()))
 }
 
-async fn ask(egress: &Egress, settings: &SearchSettings, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+async fn ask(
+    egress: &Egress,
+    settings: &SearchSettings,
+    query: &WebQuery<'_>,
+) -> Result<Vec<Hit>, ToolFailure> {
     let engine = &settings.engine;
     let url = engines::url(engine, query)?;
     let addresses = address::checked(egress, &url).await?;
@@ -108,7 +112,7 @@ fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-fn shown(hits: &[Hit], engine: &str, query: &Query<'_>) -> ToolOutcome {
+fn shown(hits: &[Hit], engine: &str, query: &WebQuery<'_>) -> ToolOutcome {
     let line = |(number, hit): (usize, &Hit)| {
         let snippet: String = hit.snippet.chars().take(SNIPPET_CHARS_MAX).collect();
         let mut line = format!("{}. {}\n   {}", number + 1, hit.title, hit.url);
@@ -132,7 +136,7 @@ fn shown(hits: &[Hit], engine: &str, query: &Query<'_>) -> ToolOutcome {
     ToolOutcome::ok(content).with_data(data)
 }
 
-async fn ask_model(model: Option<&SearchModel>, query: &Query<'_>) -> Result<ToolOutcome, Failure> {
+async fn ask_model(model: Option<&SearchModel>, query: &WebQuery<'_>) -> Result<ToolOutcome, ToolFailure> {
     let Some(SearchModel { provider, model }) = model else {
         return Err("the model of `tools.search` cannot be used; run `rawko doctor`".to_owned().into());
     };
@@ -152,14 +156,14 @@ async fn ask_model(model: Option<&SearchModel>, query: &Query<'_>) -> Result<Too
         ..CompletionRequest::default()
     };
     let completion = provider.complete(request, &mut |_| {}).await;
-    let completion = completion.map_err(|error| Failure::Said(format!("the search failed: {error}")))?;
+    let completion = completion.map_err(|error| ToolFailure::Said(format!("the search failed: {error}")))?;
     let texts = completion.message.parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     });
     let usage = serde_json::to_value(completion.usage).map(Value::from_json).unwrap_or_default();
     let data = Value::map([("engine", Value::str("model")), ("usage", usage)]);

@@ -1,8 +1,8 @@
 //! `tools.search` of the settings: the service that WebSearch asks. Agents do not have the tool without it.
 
 use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
-use rawko_chart::{Document, DocumentEntry};
-use rawko_model::provider::Secret;
+use rawko_chart::{DocumentEntry, SpannedValue};
+use rawko_model::provider::ApiKey;
 use rawko_settings::SettingsReader;
 
 const RESULTS: usize = 8;
@@ -43,14 +43,14 @@ pub enum SearchEngine {
         /// The address of the service.
         base_url: String,
         /// The API key.
-        key: Secret,
+        key: ApiKey,
     },
     /// The Tavily API.
     Tavily {
         /// The address of the service.
         base_url: String,
         /// The API key.
-        key: Secret,
+        key: ApiKey,
     },
     /// The model provider's own search; `None` uses the default model.
     Model {
@@ -81,7 +81,7 @@ impl SearchEngine {
 
 /// The keys as written.
 #[derive(Default)]
-struct Written<'d> {
+struct SearchKeys<'d> {
     provider: Option<(&'d str, &'d DocumentEntry)>,
     base_url: Option<String>,
     key: Option<String>,
@@ -91,9 +91,9 @@ struct Written<'d> {
 }
 
 impl SearchSettings {
-    pub(crate) fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Self> {
+    pub(crate) fn read(reader: &mut SettingsReader<'_>, at: &SpannedValue) -> Option<Self> {
         const KEYS: [&str; 6] = ["provider", "base_url", "api_key", "model", "results", "documentation"];
-        let mut written = Written::default();
+        let mut written = SearchKeys::default();
         for entry in reader.record(at, "`tools.search`", &KEYS) {
             let what = format!("`{}` of `tools.search`", entry.key);
             match entry.key.as_str() {
@@ -125,7 +125,7 @@ fn engine(
     reader: &mut SettingsReader<'_>,
     provider: &str,
     entry: &DocumentEntry,
-    written: &mut Written<'_>,
+    written: &mut SearchKeys<'_>,
 ) -> Option<SearchEngine> {
     let base_url = written.base_url.take();
     match provider {
@@ -160,10 +160,10 @@ fn engine(
 /// Returns the key of the settings, or of the usual variable. A missing one disables the tool and nothing else.
 fn key(
     reader: &mut SettingsReader<'_>,
-    written: &mut Written<'_>,
+    written: &mut SearchKeys<'_>,
     variable: &str,
     entry: &DocumentEntry,
-) -> Option<Secret> {
+) -> Option<ApiKey> {
     let of_environment =
         || reader.environment().get(variable).filter(|key| !key.is_empty()).map(str::to_owned);
     let key = written.key.take().or_else(of_environment);
@@ -171,11 +171,11 @@ fn key(
         let message = format!("WebSearch has no key: {variable} is not set");
         reader.say(&UNSET_VARIABLE, entry.value.span, message, format!("export {variable}=…"));
     }
-    key.map(Secret::new)
+    key.map(ApiKey::new)
 }
 
 /// Expands `${NAME}`. An unset variable counts as not written.
-fn filled(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<String> {
+fn filled(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) -> Option<String> {
     let text = reader.scalar(at, what)?;
     let (mut filled, mut rest) = (String::new(), text.as_str());
     while let Some((before, from)) = rest.split_once("${") {

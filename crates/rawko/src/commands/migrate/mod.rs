@@ -9,16 +9,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::Chart;
-use rawko_host::{MigrationReport, MigrationVerdict, Migrator, Reader, way_back};
+use rawko_host::{MigrationReport, MigrationVerdict, Migrator, SnapshotReader, way_back};
 use rawko_store::{Filter, InstanceRow, RecordKind};
 
 use crate::console::Console;
-use crate::failure::{Failure, Verdict};
+use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
-use crate::hosting::{self, Access, Answer, ChartText, NoAnswer, ProjectContext, Request, StoreArgs};
+use crate::hosting::{
+    self, HostAccess, HostAnswer, LoadedChart, NoAnswer, ProjectContext, SocketRequest, StoreArgs,
+};
 use crate::known;
 use crate::times;
-use report::Outcome;
+use report::MigrationOutcome;
 use target::Selection;
 
 const EXAMPLES: &str = "\
@@ -94,7 +96,7 @@ pub(crate) struct Args {
 /// Instances that one request migrates.
 const PER_REQUEST: usize = 2_000;
 
-pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let migrator = match &args.to {
         Some(to) => Some(migrator(to, args, &place)?),
@@ -104,17 +106,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let rows = rows(args, &place, &reader, migrator.as_ref())?;
     let Some(migrator) = migrator else {
         let previews = rows.iter().map(|row| preview_back(&reader, row)).collect::<Result<_, _>>()?;
-        return finish(args, &place, Outcome::new(&rows, previews, None), console);
+        return finish(args, &place, MigrationOutcome::new(&rows, previews, None), console);
     };
     let sources = sources(&reader, &rows, &migrator)?;
     let unknown = migrator.unknown_names(&sources);
     if !sources.is_empty() && !unknown.is_empty() {
         let names = unknown.join(", ");
         let file = args.map.as_deref().map(files::shown).unwrap_or_default();
-        return Err(Failure::Invalid(format!("`{file}` maps names that no old chart has: {names}")));
+        return Err(CommandFailure::Invalid(format!("`{file}` maps names that no old chart has: {names}")));
     }
     let previews = migrator.preview(&reader, &rows, &place.world(), times::now_ms())?;
-    let mut outcome = Outcome::new(&rows, previews, Some(Arc::clone(migrator.chart())));
+    let mut outcome = MigrationOutcome::new(&rows, previews, Some(Arc::clone(migrator.chart())));
     for source in &sources {
         outcome.proofs.push(proof::prove(source, &reader, &migrator, &place.world())?);
     }
@@ -126,14 +128,15 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     finish(args, &place, outcome, console)
 }
 
-fn migrator(to: &str, args: &Args, place: &ProjectContext) -> Result<Migrator, Failure> {
+fn migrator(to: &str, args: &Args, place: &ProjectContext) -> Result<Migrator, CommandFailure> {
     let edition = target::edition(to, place)?;
-    let map = args.map.as_ref().map(|path| Ok::<_, Failure>((files::shown(path), files::read_text(path)?)));
+    let map =
+        args.map.as_ref().map(|path| Ok::<_, CommandFailure>((files::shown(path), files::read_text(path)?)));
     let map = map.transpose()?;
     let map = map.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
     Migrator::new(edition, map).map_err(|error| match error {
         rawko_host::HostError::InvalidChart(rendered) => {
-            Failure::Findings { rendered, message: "the migration is invalid".to_owned() }
+            CommandFailure::Findings { rendered, message: "the migration is invalid".to_owned() }
         }
         error => error.into(),
     })
@@ -143,9 +146,9 @@ fn migrator(to: &str, args: &Args, place: &ProjectContext) -> Result<Migrator, F
 fn rows(
     args: &Args,
     place: &ProjectContext,
-    reader: &Reader,
+    reader: &SnapshotReader,
     migrator: Option<&Migrator>,
-) -> Result<Vec<InstanceRow>, Failure> {
+) -> Result<Vec<InstanceRow>, CommandFailure> {
     let Some(from) = &args.from else {
         let mut rows: Vec<InstanceRow> = Vec::new();
         for id in &args.ids {
@@ -177,7 +180,7 @@ fn rows(
 }
 
 /// Returns true if the last snapshot of an instance was written by a migration.
-fn was_migrated(reader: &Reader, row: &InstanceRow) -> Result<bool, Failure> {
+fn was_migrated(reader: &SnapshotReader, row: &InstanceRow) -> Result<bool, CommandFailure> {
     let Some(base) = reader.store().base(row.key, None)? else { return Ok(false) };
     let step = base.snapshot.step;
     let records = reader.store().steps(row.key, step..=step, usize::MAX)?;
@@ -185,7 +188,11 @@ fn was_migrated(reader: &Reader, row: &InstanceRow) -> Result<bool, Failure> {
 }
 
 /// Returns the charts of the instances that are not on the target yet, each once.
-fn sources(reader: &Reader, rows: &[InstanceRow], migrator: &Migrator) -> Result<Vec<Arc<Chart>>, Failure> {
+fn sources(
+    reader: &SnapshotReader,
+    rows: &[InstanceRow],
+    migrator: &Migrator,
+) -> Result<Vec<Arc<Chart>>, CommandFailure> {
     let mut sources: Vec<Arc<Chart>> = Vec::new();
     for row in rows {
         let is_known = |hash| sources.iter().any(|chart| chart.hash() == hash);
@@ -196,7 +203,7 @@ fn sources(reader: &Reader, rows: &[InstanceRow], migrator: &Migrator) -> Result
     Ok(sources)
 }
 
-fn preview_back(reader: &Reader, row: &InstanceRow) -> Result<MigrationReport, Failure> {
+fn preview_back(reader: &SnapshotReader, row: &InstanceRow) -> Result<MigrationReport, CommandFailure> {
     let way = way_back(reader, row, rawko_core::Value::Null, false)?;
     let id = row.new.id.to_string();
     let (verdict, restored, reasons) = match way {
@@ -215,23 +222,23 @@ fn preview_back(reader: &Reader, row: &InstanceRow) -> Result<MigrationReport, F
 fn finish(
     args: &Args,
     place: &ProjectContext,
-    mut outcome: Outcome,
+    mut outcome: MigrationOutcome,
     console: &mut Console,
-) -> Result<Verdict, Failure> {
+) -> Result<CommandVerdict, CommandFailure> {
     if args.apply && outcome.has(MigrationVerdict::Possible) {
         let texts = match &args.to {
             Some(to) => {
                 let edition = target::edition(to, place)?;
-                let to = ChartText::from(&edition);
+                let to = LoadedChart::from(&edition);
                 let map = args.map.as_ref().map(|path| {
-                    Ok::<_, Failure>(ChartText::new(&files::shown(path), &files::read_text(path)?))
+                    Ok::<_, CommandFailure>(LoadedChart::new(&files::shown(path), &files::read_text(path)?))
                 });
                 (Some(to), map.transpose()?)
             }
             None => (None, None),
         };
         hosting::block_on(async {
-            let mut access = Access::open(place, &[], console).await?;
+            let mut access = HostAccess::open(place, &[], console).await?;
             let done = apply(&mut access, texts, &mut outcome).await;
             access.close(console).await;
             done
@@ -239,25 +246,25 @@ fn finish(
     }
     outcome.print(args, console)?;
     Ok(match outcome.has(MigrationVerdict::Refused) {
-        true => Verdict::Failed,
-        false => Verdict::Done,
+        true => CommandVerdict::Failed,
+        false => CommandVerdict::Done,
     })
 }
 
 async fn apply(
-    access: &mut Access,
-    (to, map): (Option<ChartText>, Option<ChartText>),
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    access: &mut HostAccess,
+    (to, map): (Option<LoadedChart>, Option<LoadedChart>),
+    outcome: &mut MigrationOutcome,
+) -> Result<(), CommandFailure> {
     let ids: Vec<String> = outcome.with(MigrationVerdict::Possible);
     for ids in ids.chunks(PER_REQUEST) {
-        let request = Request::Migrate { ids: ids.to_vec(), to: to.clone(), map: map.clone() };
+        let request = SocketRequest::Migrate { ids: ids.to_vec(), to: to.clone(), map: map.clone() };
         match access.ask(request).await {
-            Ok(Answer::Migrated(reports)) => outcome.replace(reports),
-            Ok(_) => return Err(Failure::Failed("unexpected response from the host".to_owned())),
+            Ok(HostAnswer::Migrated(reports)) => outcome.replace(reports),
+            Ok(_) => return Err(CommandFailure::Failed("unexpected response from the host".to_owned())),
             Err(NoAnswer::Refused(failure)) => return Err(failure),
             Err(NoAnswer::Gone) => {
-                return Err(Failure::Transient(
+                return Err(CommandFailure::Transient(
                     "the process that hosts the store exited; repeat the command to migrate the rest"
                         .to_owned(),
                 ));

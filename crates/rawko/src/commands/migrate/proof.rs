@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rawko_chart::{Registry, Source};
+use rawko_chart::{Registry, SourceFile};
 use rawko_core::{Chart, Now, World};
-use rawko_host::{Migrator, Reader};
-use rawko_verify::{Limits, Model, Storage, reachable};
+use rawko_host::{Migrator, SnapshotReader};
+use rawko_verify::{ExplorationLimits, Model, Storage, reachable};
 use serde_json::{Value as Json, json};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Limits of the exploration: a proof that takes longer is reported as partial.
 const STATES_MAX: usize = 50_000;
@@ -28,20 +28,20 @@ pub(super) struct Proof {
     pub(super) without: Vec<(Vec<String>, Vec<String>)>,
 }
 
-type Found = BTreeMap<Vec<String>, Option<Vec<String>>>;
+type ProofResult = BTreeMap<Vec<String>, Option<Vec<String>>>;
 
 pub(super) fn prove(
     old: &Arc<Chart>,
-    reader: &Reader,
+    reader: &SnapshotReader,
     migrator: &Migrator,
     world: &World,
-) -> Result<Proof, Failure> {
+) -> Result<Proof, CommandFailure> {
     let row = reader.store().chart(&old.hash())?;
     let model = row.and_then(|row| {
-        let source = Source::new(row.name, row.text);
+        let source = SourceFile::new(row.name, row.text);
         Model::load(&source, &Registry::default()).0
     });
-    let found: RefCell<Found> = RefCell::default();
+    let found: RefCell<ProofResult> = RefCell::default();
     let migration = migrator.migration(old.id(), old.version());
     let visit = |snapshot: &rawko_core::Snapshot| {
         if snapshot.status().is_over() {
@@ -55,7 +55,11 @@ pub(super) fn prove(
         *known = known.take().or(reasons);
     };
     let end = Instant::now() + TIME;
-    let limits = Limits { states_max: STATES_MAX, stop: &|_| Instant::now() >= end, storage: Storage::Exact };
+    let limits = ExplorationLimits {
+        states_max: STATES_MAX,
+        stop: &|_| Instant::now() >= end,
+        storage: Storage::Exact,
+    };
     let reached = model.and_then(|model| reachable(&[model], world, &limits, &visit));
     let found = found.into_inner();
     let configurations = found.len();

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Event, Migration, NodeId, Now, Snapshot, World, start, step};
-use rawko_host::{Migrator, Reader};
+use rawko_host::{Migrator, SnapshotReader};
 use rawko_store::{InstanceRow, Record, RecordKind};
 use serde_json::{Value as Json, json};
 
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 
 /// The first difference of one instance.
-pub(super) struct Replay {
+pub(super) struct MigrationReplay {
     id: String,
     /// Steps of the journal that were replayed.
     steps: usize,
-    difference: Option<Difference>,
+    difference: Option<ReplayDifference>,
 }
 
-struct Difference {
+struct ReplayDifference {
     step: u64,
     event: String,
     /// What happened.
@@ -29,14 +29,14 @@ struct Difference {
 }
 
 pub(super) fn replay(
-    reader: &Reader,
+    reader: &SnapshotReader,
     row: &InstanceRow,
     migrator: &Migrator,
     world: &World,
-) -> Result<Replay, Failure> {
+) -> Result<MigrationReplay, CommandFailure> {
     let id = row.new.id.to_string();
     let records = reader.store().records(row.key, 0, usize::MAX)?;
-    let mut replay = Replay { id, steps: 0, difference: None };
+    let mut replay = MigrationReplay { id, steps: 0, difference: None };
     let mut past: Option<Past<'_>> = None;
     for record in &records {
         let event = reader.unpack(&record.event)?;
@@ -49,7 +49,8 @@ pub(super) fn replay(
                 let new = match start(migrator.chart(), input, now) {
                     Ok((new, _)) => new,
                     Err(error) => {
-                        replay.difference = Some(Difference::failed(record, "start", &error.to_string()));
+                        replay.difference =
+                            Some(ReplayDifference::failed(record, "start", &error.to_string()));
                         return Ok(replay);
                     }
                 };
@@ -94,16 +95,22 @@ struct Past<'p> {
 
 impl Past<'_> {
     /// Takes one step on both charts. A fired timer is the next one of the new chart.
-    fn step(&mut self, record: &Record, event: &str, delta: &str, row: &InstanceRow) -> Option<Difference> {
+    fn step(
+        &mut self,
+        record: &Record,
+        event: &str,
+        delta: &str,
+        row: &InstanceRow,
+    ) -> Option<ReplayDifference> {
         let facts = row.new.facts();
         let now = Now::new(record.at_ms, self.world).of(&facts);
         let recorded = serde_json::from_str::<Event>(event).ok()?;
         let translated = self.translated(&recorded);
         if let Err(error) = self.old.apply_delta_json(&self.chart, delta) {
-            return Some(Difference::failed(record, event, &error.to_string()));
+            return Some(ReplayDifference::failed(record, event, &error.to_string()));
         }
         let taken = step(self.migrator.chart(), &mut self.new, translated?, now);
-        taken.err().map(|error| Difference::failed(record, event, &error.to_string()))
+        taken.err().map(|error| ReplayDifference::failed(record, event, &error.to_string()))
     }
 
     /// Returns the event with the ids of the new instance; `None` if it concerns nothing there.
@@ -130,7 +137,7 @@ impl Past<'_> {
     }
 
     /// Compares where both charts are.
-    fn compare(&self, record: &Record, event: &str) -> Option<Difference> {
+    fn compare(&self, record: &Record, event: &str) -> Option<ReplayDifference> {
         let chart = self.migrator.chart();
         let expected = |leaf: &NodeId| self.expected(&self.chart.node(*leaf).path);
         let active = chart.active(self.new.configuration());
@@ -139,7 +146,7 @@ impl Past<'_> {
                 expected(leaf).is_some_and(|nodes| nodes.iter().any(|node| active.contains(*node)))
             });
         let is_same = is_same && self.old.status() == self.new.status();
-        (!is_same).then(|| Difference {
+        (!is_same).then(|| ReplayDifference {
             step: record.step,
             event: title(event),
             old: self.chart.leaf_paths(self.old.configuration()).map(str::to_owned).collect(),
@@ -169,10 +176,10 @@ impl Past<'_> {
     }
 }
 
-impl Difference {
-    fn failed(record: &Record, event: &str, why: &str) -> Difference {
+impl ReplayDifference {
+    fn failed(record: &Record, event: &str, why: &str) -> ReplayDifference {
         let why = Some(why.to_owned());
-        Difference { step: record.step, event: title(event), old: Vec::new(), new: Vec::new(), why }
+        ReplayDifference { step: record.step, event: title(event), old: Vec::new(), new: Vec::new(), why }
     }
 }
 
@@ -188,7 +195,7 @@ fn title(event: &str) -> String {
     }
 }
 
-impl Replay {
+impl MigrationReplay {
     pub(super) fn to_json(&self) -> Json {
         let difference = self.difference.as_ref().map(
             |it| json!({"step": it.step, "event": it.event, "old": it.old, "new": it.new, "why": it.why}),
@@ -196,19 +203,19 @@ impl Replay {
         json!({"id": self.id, "steps": self.steps, "difference": difference})
     }
 
-    pub(super) fn print(&self, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn print(&self, console: &mut Console) -> Result<(), CommandFailure> {
         let id = &self.id;
         let text = match &self.difference {
             None => format!("{id}: the same way in all {} steps", self.steps),
-            Some(Difference { step, event, why: Some(why), .. }) => {
+            Some(ReplayDifference { step, event, why: Some(why), .. }) => {
                 format!("{id}: step {step} ({event}) fails on the new chart: {why}")
             }
-            Some(Difference { step, event, old, new, .. }) => {
+            Some(ReplayDifference { step, event, old, new, .. }) => {
                 let (old, new) = (old.join(", "), new.join(", "));
                 format!("{id}: step {step} ({event}) led to {old}; on the new chart to {new}")
             }
         };
-        let style = if self.difference.is_none() { Style::Dim } else { Style::Notice };
+        let style = if self.difference.is_none() { TextStyle::Dim } else { TextStyle::Notice };
         console.note(style, "replay", &text);
         Ok(())
     }

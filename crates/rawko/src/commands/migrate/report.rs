@@ -10,32 +10,32 @@ use serde_json::{Value as Json, json};
 
 use super::Args;
 use super::proof::Proof;
-use super::replay::Replay;
-use crate::console::{Console, Style};
-use crate::failure::Failure;
+use super::replay::MigrationReplay;
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
 use crate::scenario::report::count;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, ConsoleTable};
 
 /// Configurations without an image that are listed.
 const LISTED_MAX: usize = 8;
 
-pub(super) struct Outcome {
+pub(super) struct MigrationOutcome {
     reports: Vec<MigrationReport>,
     /// Chart and version of each instance before.
     charts: Vec<String>,
     target: Option<Arc<Chart>>,
     pub(super) proofs: Vec<Proof>,
-    pub(super) replays: Vec<Replay>,
+    pub(super) replays: Vec<MigrationReplay>,
 }
 
-impl Outcome {
+impl MigrationOutcome {
     pub(super) fn new(
         rows: &[InstanceRow],
         reports: Vec<MigrationReport>,
         target: Option<Arc<Chart>>,
-    ) -> Outcome {
+    ) -> MigrationOutcome {
         let charts = rows.iter().map(|row| format!("{} {}", row.new.chart_id, row.new.version)).collect();
-        Outcome { reports, charts, target, proofs: Vec::new(), replays: Vec::new() }
+        MigrationOutcome { reports, charts, target, proofs: Vec::new(), replays: Vec::new() }
     }
 
     pub(super) fn has(&self, verdict: MigrationVerdict) -> bool {
@@ -60,21 +60,21 @@ impl Outcome {
         }
     }
 
-    pub(super) fn print(&self, args: &Args, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn print(&self, args: &Args, console: &mut Console) -> Result<(), CommandFailure> {
         if args.json {
             return console.line(&self.to_json().to_string());
         }
         if self.reports.is_empty() {
-            console.note(Style::Dim, "none", "no matching instances");
+            console.note(TextStyle::Dim, "none", "no matching instances");
             return Ok(());
         }
         self.table().print(console)?;
         for proof in &self.proofs {
-            let style = if proof.without.is_empty() { Style::Good } else { Style::Notice };
+            let style = if proof.without.is_empty() { TextStyle::Good } else { TextStyle::Notice };
             console.note(style, "proof", &proof.words());
             for (configuration, reasons) in proof.without.iter().take(LISTED_MAX) {
                 console.note(
-                    Style::Dim,
+                    TextStyle::Dim,
                     "no image",
                     &format!("{}: {}", configuration.join(", "), reasons.join("; ")),
                 );
@@ -87,17 +87,17 @@ impl Outcome {
         Ok(())
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new(&["INSTANCE", "FROM", "VERDICT", "STATES", ""]);
+    fn table(&self) -> ConsoleTable {
+        let mut table = ConsoleTable::new(&["INSTANCE", "FROM", "VERDICT", "STATES", ""]);
         for (report, from) in self.reports.iter().zip(&self.charts) {
             let (style, word) = match report.verdict {
-                MigrationVerdict::Possible => (Style::Good, "possible"),
-                MigrationVerdict::Migrated => (Style::Good, "migrated"),
-                MigrationVerdict::Refused => (Style::Bad, "refused"),
+                MigrationVerdict::Possible => (TextStyle::Good, "possible"),
+                MigrationVerdict::Migrated => (TextStyle::Good, "migrated"),
+                MigrationVerdict::Refused => (TextStyle::Bad, "refused"),
             };
             let details: Vec<&str> = report.reasons.iter().chain(&report.notes).map(String::as_str).collect();
             table.add(vec![
-                Cell::painted(&report.id, Style::Bold),
+                Cell::painted(&report.id, TextStyle::Bold),
                 Cell::new(from),
                 Cell::painted(word, style),
                 Cell::new(report.configuration.join(", ")),
@@ -117,7 +117,7 @@ impl Outcome {
         if args.apply {
             let done = number(MigrationVerdict::Migrated);
             let text = format!("{done} of {} {target}", count(all, "instance"));
-            let style = if done == all { Style::Good } else { Style::Notice };
+            let style = if done == all { TextStyle::Good } else { TextStyle::Notice };
             return console.note(style, "migrated", &text);
         }
         let (possible, done) = (number(MigrationVerdict::Possible), number(MigrationVerdict::Migrated));
@@ -128,7 +128,7 @@ impl Outcome {
         if possible > 0 {
             text.push_str("; pass --apply to migrate");
         }
-        console.note(Style::Notice, "dry run", &text);
+        console.note(TextStyle::Notice, "dry run", &text);
     }
 
     fn to_json(&self) -> Json {
@@ -138,7 +138,7 @@ impl Outcome {
             json["proof"] = self.proofs.iter().map(Proof::to_json).collect();
         }
         if !self.replays.is_empty() {
-            json["replay"] = self.replays.iter().map(Replay::to_json).collect();
+            json["replay"] = self.replays.iter().map(MigrationReplay::to_json).collect();
         }
         json
     }

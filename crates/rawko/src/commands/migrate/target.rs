@@ -6,7 +6,7 @@ use rawko_chart::version_in;
 use rawko_host::Edition;
 
 use crate::commands::run::is_name;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use crate::hosting::ProjectContext;
 use crate::known;
@@ -14,14 +14,14 @@ use crate::loading;
 use crate::walk;
 
 /// Returns the chart of `--to`: a file, `file@version`, or `id@version` of the project, the store or this directory.
-pub(super) fn edition(reference: &str, place: &ProjectContext) -> Result<Edition, Failure> {
+pub(super) fn edition(reference: &str, place: &ProjectContext) -> Result<Edition, CommandFailure> {
     let (name, version) = split(reference);
     if !is_name(Path::new(name)) {
         let edition = loading::runnable(Path::new(name))?.edition();
         let fits = version.is_none_or(|range| version_in(range, edition.chart.version()) == Some(true));
         return match fits {
             true => Ok(edition),
-            false => Err(Failure::Usage(format!(
+            false => Err(CommandFailure::Usage(format!(
                 "`{name}` has version {}, not {}",
                 edition.chart.version(),
                 version.unwrap_or_default()
@@ -30,7 +30,7 @@ pub(super) fn edition(reference: &str, place: &ProjectContext) -> Result<Edition
     }
     if version.is_some_and(|range| version_in(range, "1.0.0").is_none()) {
         let range = version.unwrap_or_default();
-        return Err(Failure::Usage(format!("`{range}` is not a version or version range")));
+        return Err(CommandFailure::Usage(format!("`{range}` is not a version or version range")));
     }
     let named = place.named(reference);
     if named.is_ok() {
@@ -58,7 +58,7 @@ pub(super) fn edition(reference: &str, place: &ProjectContext) -> Result<Edition
     match (library.resolve(reference), broken) {
         (Ok(edition), _) => Ok(edition),
         (Err(_), Some(broken)) => Err(broken),
-        (Err(error), None) => Err(Failure::Usage(format!(
+        (Err(error), None) => Err(CommandFailure::Usage(format!(
             "{error}, and there is no such file; list charts with `rawko charts`"
         ))),
     }
@@ -76,7 +76,7 @@ fn split(reference: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns the chart files of the project, or of this directory.
-fn chart_files(place: &ProjectContext) -> Result<Vec<PathBuf>, Failure> {
+fn chart_files(place: &ProjectContext) -> Result<Vec<PathBuf>, CommandFailure> {
     if let Some(charts) = place.chart_files() {
         return Ok(charts.to_vec());
     }
@@ -107,12 +107,12 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn read(from: &str, place: &ProjectContext) -> Result<Selection, Failure> {
+    pub(super) fn read(from: &str, place: &ProjectContext) -> Result<Selection, CommandFailure> {
         let (name, range) = split(from);
         if is_name(Path::new(name)) {
             if range.is_some_and(|range| version_in(range, "1.0.0").is_none()) {
                 let range = range.unwrap_or_default();
-                return Err(Failure::Usage(format!("`{range}` is not a version or version range")));
+                return Err(CommandFailure::Usage(format!("`{range}` is not a version or version range")));
             }
             let selection = Selection { id: name.to_owned(), range: range.map(str::to_owned) };
             selection.insist_on_chart(place)?;
@@ -123,12 +123,12 @@ impl Selection {
     }
 
     /// A chart that was never run is a typing error, not an empty selection.
-    fn insist_on_chart(&self, place: &ProjectContext) -> Result<(), Failure> {
+    fn insist_on_chart(&self, place: &ProjectContext) -> Result<(), CommandFailure> {
         let charts = known::reader(place)?.store().charts()?;
         let is_known = charts.iter().any(|row| row.id == self.id) || place.named(&self.id).is_ok();
         match is_known {
             true => Ok(()),
-            false => Err(Failure::Usage(format!(
+            false => Err(CommandFailure::Usage(format!(
                 "no chart `{}` has run here; list charts with `rawko charts`",
                 self.id
             ))),

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use rawko_host::Progress;
+use rawko_host::CallProgress;
 use tokio::sync::{broadcast, watch};
 
-use super::super::client::Client;
-use super::Access;
+use super::super::client::SocketClient;
+use super::HostAccess;
 
 /// Number of progress events that are kept until they are shown.
 const BEHIND_MAX: usize = 4_096;
@@ -19,38 +19,38 @@ pub(crate) enum Pulse {
     Clock,
 }
 
-impl Access {
+impl HostAccess {
     pub(crate) fn pulse(&self) -> Pulse {
         match self {
-            Access::Here(hosting) => Pulse::Changes(hosting.host.changes()),
-            Access::There { .. } | Access::Elsewhere { .. } => Pulse::Clock,
+            HostAccess::Here(hosting) => Pulse::Changes(hosting.host.changes()),
+            HostAccess::There { .. } | HostAccess::Elsewhere { .. } => Pulse::Clock,
         }
     }
 
     /// Returns the progress events of an instance's running calls, and perhaps of others.
-    pub(crate) fn progress_of(&self, id: &str) -> Option<broadcast::Receiver<Progress>> {
+    pub(crate) fn progress_of(&self, id: &str) -> Option<broadcast::Receiver<CallProgress>> {
         match self {
-            Access::Elsewhere { engine, .. } => Some(engine.watch_output(id)),
-            Access::Here(_) | Access::There { .. } => self.progress(),
+            HostAccess::Elsewhere { engine, .. } => Some(engine.watch_output(id)),
+            HostAccess::Here(_) | HostAccess::There { .. } => self.progress(),
         }
     }
 
     /// Returns the progress events of all running calls. Restate has them by instance only.
-    pub(crate) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
+    pub(crate) fn progress(&self) -> Option<broadcast::Receiver<CallProgress>> {
         match self {
-            Access::Here(hosting) => Some(hosting.host.progress()),
-            Access::There { socket, operator, .. } => {
+            HostAccess::Here(hosting) => Some(hosting.host.progress()),
+            HostAccess::There { socket, operator, .. } => {
                 let (socket, operator) = (socket.clone(), operator.clone());
                 let (sender, receiver) = broadcast::channel(BEHIND_MAX);
                 tokio::spawn(async move {
                     // Without a second connection, text appears once it is complete.
-                    if let Ok(client) = Client::connect(&socket, &operator).await {
+                    if let Ok(client) = SocketClient::connect(&socket, &operator).await {
                         client.watch(sender).await;
                     }
                 });
                 Some(receiver)
             }
-            Access::Elsewhere { .. } => None,
+            HostAccess::Elsewhere { .. } => None,
         }
     }
 }

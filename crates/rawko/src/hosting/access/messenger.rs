@@ -10,11 +10,11 @@ use super::super::client::NoAnswer;
 use super::super::execute::{execute, execute_on_engine};
 use super::super::local_client::LocalClient;
 use super::super::project_context::ProjectContext;
-use super::super::protocol::{Answer, Request};
-use super::Access;
+use super::super::protocol::{HostAnswer, SocketRequest};
+use super::HostAccess;
 use crate::console::Console;
 use crate::delivering::asked;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 pub(crate) enum Messenger {
     Here {
@@ -29,16 +29,16 @@ pub(crate) enum Messenger {
     },
 }
 
-impl Access {
+impl HostAccess {
     /// Returns a sender of requests that works while this access waits.
     pub(crate) fn messenger(&self) -> Messenger {
         match self {
-            Access::Here(hosting) => Messenger::Here {
+            HostAccess::Here(hosting) => Messenger::Here {
                 local_client: Box::new(hosting.local_client.clone()),
                 operator: hosting.operator.name().to_owned(),
             },
-            Access::There { .. } => Messenger::There,
-            Access::Elsewhere { engine, operator, .. } => {
+            HostAccess::There { .. } => Messenger::There,
+            HostAccess::Elsewhere { engine, operator, .. } => {
                 Messenger::Elsewhere { engine: Arc::clone(engine), operator: operator.name().to_owned() }
             }
         }
@@ -50,40 +50,41 @@ impl Messenger {
     pub(crate) async fn ask(
         &self,
         place: &ProjectContext,
-        request: Request,
+        request: SocketRequest,
         console: &mut Console,
-    ) -> Result<Receipt, Failure> {
+    ) -> Result<Receipt, CommandFailure> {
         let answer = match self {
             Messenger::Here { local_client, operator } => execute(local_client, operator, request).await?,
             Messenger::Elsewhere { engine, operator } => {
                 execute_on_engine(&**engine, operator, request).await?
             }
             Messenger::There => {
-                let mut access = Access::open(place, &[], console).await?;
+                let mut access = HostAccess::open(place, &[], console).await?;
                 let receipt = asked(&mut access, request).await;
                 access.close(console).await;
                 return receipt;
             }
         };
         match answer {
-            Answer::Receipt(receipt) => Ok(receipt),
-            Answer::Settled(_)
-            | Answer::Migrated(_)
-            | Answer::Channel(_)
-            | Answer::Pong { .. }
-            | Answer::Link { .. }
-            | Answer::Progress(_) => {
-                Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())).into())
+            HostAnswer::Receipt(receipt) => Ok(receipt),
+            HostAnswer::Settled(_)
+            | HostAnswer::Migrated(_)
+            | HostAnswer::Channel(_)
+            | HostAnswer::Pong { .. }
+            | HostAnswer::Link { .. }
+            | HostAnswer::Progress(_) => {
+                Err(NoAnswer::Refused(CommandFailure::Failed("unexpected response from the host".to_owned()))
+                    .into())
             }
         }
     }
 }
 
-impl From<NoAnswer> for Failure {
-    fn from(none: NoAnswer) -> Failure {
+impl From<NoAnswer> for CommandFailure {
+    fn from(none: NoAnswer) -> CommandFailure {
         match none {
             NoAnswer::Refused(failure) => failure,
-            NoAnswer::Gone => Failure::Transient("the process that hosts the store exited".to_owned()),
+            NoAnswer::Gone => CommandFailure::Transient("the process that hosts the store exited".to_owned()),
         }
     }
 }

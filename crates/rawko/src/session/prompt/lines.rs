@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
-use super::{Entry, OTHERS_MAX, Prompt, title_of};
-use crate::console::{Console, Style};
+use super::{OTHERS_MAX, PromptInput, RequestPrompt, title_of};
+use crate::console::{Console, TextStyle};
 use crate::live_area::wrapped;
 use crate::session::markdown::diff_line;
-use crate::standing::Ask;
+use crate::standing::PendingAsk;
 
 /// Narrower terminals get the short hint.
 const HINT_COLUMNS: usize = 56;
 
 /// What the input line holds while a request is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum PromptLine {
     Empty,
     /// A key of a choice, or words that answer the request.
     Reply,
@@ -21,14 +21,14 @@ pub(crate) enum Line {
     Message,
 }
 
-impl Prompt {
+impl RequestPrompt {
     /// Returns the lines of the prompt, at most `rows`.
     pub(crate) fn lines(
         &self,
         columns: usize,
         rows: usize,
-        others: &[&Ask],
-        (line, typed): (Line, Option<Instant>),
+        others: &[&PendingAsk],
+        (line, typed): (PromptLine, Option<Instant>),
         console: &Console,
     ) -> Vec<String> {
         let is_ready = self.is_engaged() || self.is_ready(Instant::now(), typed);
@@ -44,14 +44,14 @@ impl Prompt {
                         _ => format!("     {words}"),
                     };
                     tail.push(match is_selected {
-                        true => console.paint(Style::Bold, &text),
+                        true => console.paint(TextStyle::Bold, &text),
                         false if is_ready => text,
-                        false => console.paint(Style::Dim, &text),
+                        false => console.paint(TextStyle::Dim, &text),
                     });
                 }
             }
         }
-        if let Entry::Field(place) = &self.entry
+        if let PromptInput::Field(place) = &self.entry
             && let Some(field) = self.fields.get(*place)
         {
             let number = format!("  field {} of {}", place + 1, self.fields.len());
@@ -60,14 +60,14 @@ impl Prompt {
             } else {
                 format!(": {}", field.choices.join(", "))
             };
-            tail.push(console.paint(Style::Dim, &format!("{number}{choices}")));
+            tail.push(console.paint(TextStyle::Dim, &format!("{number}{choices}")));
         }
         let hint = self.hint(line, is_ready, columns >= HINT_COLUMNS);
         let indent = if columns >= HINT_COLUMNS { "  " } else { "" };
-        tail.push(console.paint(Style::Dim, &format!("{indent}{hint}")));
+        tail.push(console.paint(TextStyle::Dim, &format!("{indent}{hint}")));
         if !others.is_empty() {
             let count = others.len();
-            tail.push(console.paint(Style::Notice, &format!("  {count} more waiting (Tab: next)")));
+            tail.push(console.paint(TextStyle::Notice, &format!("  {count} more waiting (Tab: next)")));
             tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
         }
         let room = rows.saturating_sub(head.len() + tail.len());
@@ -75,7 +75,8 @@ impl Prompt {
         if details.len() > room {
             let more = details.len() - room.saturating_sub(1);
             details.truncate(room.saturating_sub(1));
-            details.push(console.paint(Style::Dim, &format!("    … {more} more lines (Ctrl-O prints all)")));
+            details
+                .push(console.paint(TextStyle::Dim, &format!("    … {more} more lines (Ctrl-O prints all)")));
         }
         head.extend(details);
         head.extend(tail);
@@ -96,13 +97,13 @@ impl Prompt {
         let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
             .into_iter()
             .map(|line| {
-                format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
+                format!("{} {}", console.paint(TextStyle::Notice, "?"), console.paint(TextStyle::Bold, &line))
             })
             .collect();
         let about = text("prompt").or_else(|| text("message")).unwrap_or_default();
         let about = wrapped(about, columns.saturating_sub(2));
         let about = about.iter().filter(|line| !line.is_empty());
-        head.extend(about.map(|line| format!("  {}", console.paint(Style::Dim, line))));
+        head.extend(about.map(|line| format!("  {}", console.paint(TextStyle::Dim, line))));
         head
     }
 
@@ -121,7 +122,7 @@ impl Prompt {
             let all = std::iter::once(command.to_owned()).chain(runs);
             lines.extend(
                 all.flat_map(|line| wrapped(&line, wide))
-                    .map(|line| format!("    {}", console.paint(Style::Accent, &line))),
+                    .map(|line| format!("    {}", console.paint(TextStyle::Accent, &line))),
             );
         } else {
             let keys = ["url", "query", "task", "input", "path"];
@@ -135,19 +136,21 @@ impl Prompt {
     }
 
     /// Returns the effect of Enter, in words.
-    fn hint(&self, line: Line, is_ready: bool, is_wide: bool) -> &'static str {
+    fn hint(&self, line: PromptLine, is_ready: bool, is_wide: bool) -> &'static str {
         match (&self.entry, line) {
-            (_, Line::Message) if is_wide => "Enter: send the text to the agent; the request stays open",
-            (_, Line::Message) => "Enter: send text",
+            (_, PromptLine::Message) if is_wide => {
+                "Enter: send the text to the agent; the request stays open"
+            }
+            (_, PromptLine::Message) => "Enter: send text",
             _ if !is_ready => "ready in a moment",
-            (Entry::None, _) if self.selected.is_some() => "Enter: confirm",
-            (Entry::None, _) if is_wide => "choose with a letter or ↑↓, then Enter",
-            (Entry::None, _) => "choose, then Enter",
-            (Entry::Reason, _) => "Enter: deny and send the reason to the agent",
-            (Entry::Comment, _) => "Enter: send · Esc: back",
-            (Entry::Answer, _) if self.selected.is_some() => "Enter: send this answer · Esc: decline",
-            (Entry::Answer, _) => "Enter: send the answer · Esc: decline",
-            (Entry::Field(_), _) => "Enter: next · Esc: deny",
+            (PromptInput::None, _) if self.selected.is_some() => "Enter: confirm",
+            (PromptInput::None, _) if is_wide => "choose with a letter or ↑↓, then Enter",
+            (PromptInput::None, _) => "choose, then Enter",
+            (PromptInput::Reason, _) => "Enter: deny and send the reason to the agent",
+            (PromptInput::Comment, _) => "Enter: send · Esc: back",
+            (PromptInput::Answer, _) if self.selected.is_some() => "Enter: send this answer · Esc: decline",
+            (PromptInput::Answer, _) => "Enter: send the answer · Esc: decline",
+            (PromptInput::Field(_), _) => "Enter: next · Esc: deny",
         }
     }
 }

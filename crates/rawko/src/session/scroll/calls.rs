@@ -8,9 +8,9 @@ use rawko_tools::shown;
 
 use super::super::markdown::diff_line;
 use super::Scroll;
-use crate::console::{Console, Style};
-use crate::failure::Failure;
-use crate::journal::{Entry, What, agent};
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
+use crate::journal::{EntryBody, JournalEntry, agent};
 
 /// Lines of a diff that are printed.
 const DIFF_LINES_MAX: usize = 40;
@@ -22,9 +22,9 @@ const NO_FILES: &str = "/dev/null";
 
 impl Scroll {
     /// Returns the call and the result, if the entry is a result of a tool.
-    pub(super) fn result_of(&mut self, entry: &Entry) -> Option<(Value, String, Value)> {
+    pub(super) fn result_of(&mut self, entry: &JournalEntry) -> Option<(Value, String, Value)> {
         let result = match &entry.what {
-            What::Answered { data, .. } if !data.get("result").get("content").is_null() => {
+            EntryBody::Answered { data, .. } if !data.get("result").get("content").is_null() => {
                 data.get("result").clone()
             }
             _ => return None,
@@ -36,10 +36,10 @@ impl Scroll {
     /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
     pub(super) fn tell_group(
         &mut self,
-        entry: &Entry,
+        entry: &JournalEntry,
         data: &Value,
         console: &mut Console,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         for result in data.get("results").as_list().unwrap_or_default() {
             let id = result.get("id").as_str().unwrap_or_default();
             if let Some((call, diff)) = self.calls.remove(id) {
@@ -47,7 +47,7 @@ impl Scroll {
             }
         }
         let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-        notices.into_iter().try_for_each(|notice| self.say("warning", notice, Style::Notice, console))
+        notices.into_iter().try_for_each(|notice| self.say("warning", notice, TextStyle::Notice, console))
     }
 
     /// Prints a call in one line with the beginning of its result, and the diff of an edit.
@@ -57,9 +57,9 @@ impl Scroll {
         (call, diff): (&Value, &str),
         result: &Value,
         console: &mut Console,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let is_error = result.get("is_error").as_bool() == Some(true);
-        let (mark, style) = if is_error { ("✗", Style::Bad) } else { ("✓", Style::Good) };
+        let (mark, style) = if is_error { ("✗", TextStyle::Bad) } else { ("✓", TextStyle::Good) };
         let mark = console.paint(style, mark);
         let content = result.get("content").as_str().unwrap_or_default();
         let tool = call.get("name").as_str().unwrap_or_default();
@@ -68,10 +68,10 @@ impl Scroll {
         let is_quiet = is_edit || is_plan || tool == "Read";
         let is_quiet = is_quiet || content.trim() == NO_OUTPUT;
         let first = if is_quiet { String::new() } else { agent::given(content) };
-        let text = console.paint(Style::Bold, &agent::call_words(call));
+        let text = console.paint(TextStyle::Bold, &agent::call_words(call));
         let line = match first.is_empty() {
             true => format!("{mark} {text}"),
-            false => format!("{mark} {text} {}", console.paint(Style::Dim, &format!("— {first}"))),
+            false => format!("{mark} {text} {}", console.paint(TextStyle::Dim, &format!("— {first}"))),
         };
         let number = self.folds.add(call, content, diff);
         let has_more = match is_edit {
@@ -80,7 +80,7 @@ impl Scroll {
             false => is_quiet || content.trim().lines().count() > 1,
         };
         let line = match has_more {
-            true => format!("{line} {}", console.paint(Style::Dim, &format!("[{number}]"))),
+            true => format!("{line} {}", console.paint(TextStyle::Dim, &format!("[{number}]"))),
             false => line,
         };
         self.end_line(console)?;
@@ -90,7 +90,11 @@ impl Scroll {
     }
 
     /// Prints a call in full. Returns false if it is not known.
-    pub(crate) fn open(&mut self, number: Option<usize>, console: &mut Console) -> Result<bool, Failure> {
+    pub(crate) fn open(
+        &mut self,
+        number: Option<usize>,
+        console: &mut Console,
+    ) -> Result<bool, CommandFailure> {
         let Some(lines) = self.folds.open(number, console) else { return Ok(false) };
         self.end_line(console)?;
         lines.iter().try_for_each(|line| console.line(line))?;
@@ -118,14 +122,14 @@ impl Scroll {
         now.or_else(|| with(Path::new(NO_FILES))).unwrap_or_default()
     }
 
-    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {
+    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
         let lines: Vec<&str> = diff.lines().collect();
         for line in lines.iter().take(DIFF_LINES_MAX) {
             console.line(&format!("    {}", diff_line(line, console)))?;
         }
         if lines.len() > DIFF_LINES_MAX {
             let more = format!("    … {} more lines", lines.len() - DIFF_LINES_MAX);
-            console.line(&console.paint(Style::Dim, &more))?;
+            console.line(&console.paint(TextStyle::Dim, &more))?;
         }
         Ok(())
     }

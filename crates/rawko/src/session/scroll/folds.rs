@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rawko_core::Value;
 
-use crate::console::{Console, Style};
+use crate::console::{Console, TextStyle};
 
 /// Calls that are kept.
 const CALLS_MAX: usize = 200;
@@ -66,12 +66,12 @@ impl Fold {
         let name = self.call.get("name").as_str().unwrap_or("?");
         let mut lines = vec![format!(
             "  {} {}",
-            console.paint(Style::Accent, &format!("[{}]", self.number)),
-            console.paint(Style::Bold, name)
+            console.paint(TextStyle::Accent, &format!("[{}]", self.number)),
+            console.paint(TextStyle::Bold, name)
         )];
         for (key, value) in self.call.get("input").as_map().into_iter().flatten() {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let key = console.paint(Style::Dim, key);
+            let key = console.paint(TextStyle::Dim, key);
             match text.trim_end().split_once('\n') {
                 None => lines.push(format!("    {key} {text}")),
                 Some(_) => {
@@ -81,18 +81,18 @@ impl Fold {
             }
         }
         if !self.diff.is_empty() {
-            lines.push(format!("    {}", console.paint(Style::Dim, "diff")));
+            lines.push(format!("    {}", console.paint(TextStyle::Dim, "diff")));
             lines.extend(self.diff.lines().map(|line| {
                 let line = crate::session::diff_line(line, console);
                 format!("      {line}")
             }));
         }
-        lines.push(format!("    {}", console.paint(Style::Dim, "result")));
+        lines.push(format!("    {}", console.paint(TextStyle::Dim, "result")));
         lines.extend(self.content.trim_end().lines().map(|line| format!("      {line}")));
         if lines.len() > LINES_MAX {
             let more = lines.len() - LINES_MAX;
             lines.truncate(LINES_MAX);
-            lines.push(console.paint(Style::Dim, &format!("    … {more} more lines: rawko history -v")));
+            lines.push(console.paint(TextStyle::Dim, &format!("    … {more} more lines: rawko history -v")));
         }
         lines
     }

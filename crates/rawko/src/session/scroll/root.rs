@@ -3,53 +3,61 @@
 use rawko_core::{Effect, Value};
 
 use super::Scroll;
-use crate::console::{Console, Style};
-use crate::failure::Failure;
-use crate::journal::{Entry, What, task, words};
+use crate::console::{Console, TextStyle};
+use crate::failure::CommandFailure;
+use crate::journal::{EntryBody, JournalEntry, task, words};
 
 impl Scroll {
-    pub(super) fn tell_root(&mut self, entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn tell_root(
+        &mut self,
+        entry: &JournalEntry,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
         if let Some(decision) = task::decision(entry) {
             let (title, words) = decision.words();
             self.speaker = None;
-            return self.say(title, &words, Style::Accent, console);
+            return self.say(title, &words, TextStyle::Accent, console);
         }
         match &entry.what {
-            What::CallFailed { invoke: _, error } => {
+            EntryBody::CallFailed { invoke: _, error } => {
                 let message = error.get("message").as_str().unwrap_or("it failed");
                 let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "failed" };
-                self.say(title, message, Style::Bad, console)?;
+                self.say(title, message, TextStyle::Bad, console)?;
             }
-            What::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
+            EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
                 self.tell_message(data, console)?;
             }
-            What::Event { name, data, origin } if origin.is_null() => {
+            EntryBody::Event { name, data, origin } if origin.is_null() => {
                 let data = if data.is_null() { String::new() } else { format!(" {data}") };
-                self.say("sent", &format!("{name}{data}"), Style::Bold, console)?;
+                self.say("sent", &format!("{name}{data}"), TextStyle::Bold, console)?;
                 for told in &entry.effects {
                     if let Effect::Log { message } = &told.effect {
-                        self.say("", message.trim_start_matches("[rawko] "), Style::Plain, console)?;
+                        self.say("", message.trim_start_matches("[rawko] "), TextStyle::Plain, console)?;
                     }
                 }
             }
-            What::Answered { invoke, data } if invoke == "person" => self.tell_answer(data, console)?,
-            What::Answered { data, .. } if !data.get("evidence").is_null() => {
+            EntryBody::Answered { invoke, data } if invoke == "person" => self.tell_answer(data, console)?,
+            EntryBody::Answered { data, .. } if !data.get("evidence").is_null() => {
                 self.tell_checks(data.get("evidence"), console)?;
             }
-            What::Paused { by } => self.say("paused", &words::by_person(by), Style::Notice, console)?,
-            What::Resumed { by, .. } => self.say("resumed", &words::by_person(by), Style::Dim, console)?,
+            EntryBody::Paused { by } => {
+                self.say("paused", &words::by_person(by), TextStyle::Notice, console)?
+            }
+            EntryBody::Resumed { by, .. } => {
+                self.say("resumed", &words::by_person(by), TextStyle::Dim, console)?
+            }
             _ => {}
         }
         if let Some(refusal) = &entry.refusal {
-            self.say("refused", refusal, Style::Bad, console)?;
+            self.say("refused", refusal, TextStyle::Bad, console)?;
         }
         Ok(())
     }
 
-    fn tell_checks(&mut self, evidence: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn tell_checks(&mut self, evidence: &Value, console: &mut Console) -> Result<(), CommandFailure> {
         for check in evidence.get("report").get("checks").as_list().unwrap_or_default() {
             let is_ok = check.get("ok").as_bool() == Some(true);
-            let (mark, style) = if is_ok { ("✓", Style::Good) } else { ("✗", Style::Bad) };
+            let (mark, style) = if is_ok { ("✓", TextStyle::Good) } else { ("✗", TextStyle::Bad) };
             let name = check.get("name").as_str().unwrap_or_default();
             let summary = check.get("summary").as_str().unwrap_or_default();
             let line = format!("{} check {name}: {summary}", console.paint(style, mark));
@@ -59,7 +67,7 @@ impl Scroll {
     }
 
     /// Prints a new plan in full, then only changes.
-    pub(super) fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), CommandFailure> {
         let steps = |plan: &Value| plan.get("steps").as_list().unwrap_or_default().to_vec();
         let (before, after) = (steps(&self.plan), steps(plan));
         self.plan = plan.clone();
@@ -69,6 +77,6 @@ impl Scroll {
         if lines.is_empty() {
             return Ok(());
         }
-        self.say("plan", &lines.join("\n"), Style::Accent, console)
+        self.say("plan", &lines.join("\n"), TextStyle::Accent, console)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use rawko_testkit::{Ending, ProviderServer, Reply, openai};
+use rawko_testkit::{ModelReply, ProviderServer, ReplyEnding, openai};
 use serde_json::json;
 
 use super::{SIZE, task};
@@ -13,7 +13,7 @@ use crate::tasks::project::{SETTINGS, project, worker};
 type Gate = Arc<(Mutex<bool>, Condvar)>;
 
 /// A model that waits at the gate, streams one line and the beginning of another, and then stalls.
-fn halting(gate: &Gate) -> Reply {
+fn halting(gate: &Gate) -> ModelReply {
     let (is_open, opened) = &**gate;
     drop(opened.wait_while(is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
     let pieces = [
@@ -22,7 +22,7 @@ fn halting(gate: &Gate) -> Reply {
         openai::delta(json!({"content": "Then I "})),
         openai::delta(json!({"content": "decide"})),
     ];
-    Reply::events(pieces).ending(Ending::Silent)
+    ModelReply::events(pieces).ending(ReplyEnding::Silent)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rawko_chart::{Registry, Source, load};
+use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::{Chart, NodeKind};
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -142,7 +142,7 @@ const NOT_HELD: [&str; 4] = ["verifying", "closing", "cancelling", "asking"];
 
 fn chart(name: &str) -> Chart {
     let path = repository().join("charts").join(name);
-    let loaded = load(&Source::new(name, &*fs::read_to_string(path).unwrap()), &Registry::default());
+    let loaded = load(&SourceFile::new(name, &*fs::read_to_string(path).unwrap()), &Registry::default());
     loaded.chart.unwrap()
 }
 

@@ -4,38 +4,38 @@
 
 use std::sync::Mutex;
 
-use rawko_testkit::{Answer, Asked, Format, ProviderServer, Reply};
+use rawko_testkit::{ModelAnswer, ModelReply, ProviderServer, ReceivedRequest, WireProtocol};
 use serde_json::Value as Json;
 
 use super::project::{agent, project};
 use crate::support::run;
 
 /// The requester: the arbiter asks with a schema.
-fn is_arbiter(asked: &Asked) -> bool {
+fn is_arbiter(asked: &ReceivedRequest) -> bool {
     asked.body.to_string().contains("SELECT_MODE")
 }
 
-fn model(asked: &Asked) -> String {
+fn model(asked: &ReceivedRequest) -> String {
     asked.body["model"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Decisions for the arbiter, words for an agent.
-fn answer(asked: &Asked) -> Reply {
+fn answer(asked: &ReceivedRequest) -> ModelReply {
     let is_first = asked.body.to_string().contains("Iteration 1 of");
     let text = match (is_arbiter(asked), is_first) {
         (true, true) => r#"{"type":"SELECT_MODE","mode":"worker","reason":"begin"}"#,
         (true, false) => r#"{"type":"COMPLETE","reason":"done","summary":"All done."}"#,
         (false, _) => "I did it.",
     };
-    Format::OpenAi.reply(&Answer::text(&[text]))
+    WireProtocol::OpenAi.reply(&ModelAnswer::text(&[text]))
 }
 
 /// A request, and the number of equal ones before it, by requester and model.
-type Failing = fn(&Asked, usize) -> Option<Reply>;
+type Failing = fn(&ReceivedRequest, usize) -> Option<ModelReply>;
 
 fn serve(runtime: &tokio::runtime::Runtime, failing: Failing) -> ProviderServer {
     let seen: Mutex<Vec<(bool, String)>> = Mutex::default();
-    let reply = move |asked: &Asked| {
+    let reply = move |asked: &ReceivedRequest| {
         let mut seen = seen.lock().unwrap();
         let who = (is_arbiter(asked), model(asked));
         let before = seen.iter().filter(|other| **other == who).count();
@@ -60,8 +60,8 @@ fn agents(more: &str) -> [(String, String); 2] {
     [agent("worker", more), agent("other", "")]
 }
 
-fn fail(status: u16, kind: &str) -> Reply {
-    Format::OpenAi.failure(status, kind, "no luck")
+fn fail(status: u16, kind: &str) -> ModelReply {
+    WireProtocol::OpenAi.failure(status, kind, "no luck")
 }
 
 #[test]
@@ -241,8 +241,8 @@ fn a_chain_of_models_falls_back_by_error_class() {
             "model: [web/a, web/b]\n",
             "task: {max_failures: 1}\n",
             |asked, _| {
-                let filtered = Answer::text(&["no"]).because(rawko_testkit::Reason::Filter);
-                (model(asked) == "a").then(|| Format::OpenAi.reply(&filtered))
+                let filtered = ModelAnswer::text(&["no"]).because(rawko_testkit::Reason::Filter);
+                (model(asked) == "a").then(|| WireProtocol::OpenAi.reply(&filtered))
             },
             1,
             "filtered",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use rawko_testkit::{Ending, ProviderServer, Reply, openai};
+use rawko_testkit::{ModelReply, ProviderServer, ReplyEnding, openai};
 use serde_json::{Value as Json, json};
 
 use super::project::{SETTINGS, lines, project, running, whole, worker};
@@ -12,7 +12,7 @@ use crate::support::run;
 const TASK: [&str; 8] = ["task", "Do it", "--id", "t", "--agent", "worker", "--output-format", "stream-json"];
 
 /// A model that streams two pieces, begins a tool call, and then stalls.
-fn halting() -> Reply {
+fn halting() -> ModelReply {
     let call = json!([{"index": 0, "id": "call_1", "type": "function", "function": {"name": "Read", "arguments": "{"}}]);
     let pieces = [
         openai::delta(json!({"role": "assistant", "content": ""})),
@@ -20,7 +20,7 @@ fn halting() -> Reply {
         openai::delta(json!({"content": "see.\n"})),
         openai::delta(json!({ "tool_calls": call })),
     ];
-    Reply::events(pieces).ending(Ending::Silent)
+    ModelReply::events(pieces).ending(ReplyEnding::Silent)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::time::Duration;
 
-use rawko_store::{Holder, Lock};
+use rawko_store::{Lock, LockHolder};
 
 use super::scene::{Outcome, Scene, Table, ensure, mode, said};
 
@@ -82,7 +82,7 @@ fn phishing(table: &mut Table) {
     let listener = UnixListener::bind(&evil).unwrap();
     listener.set_nonblocking(true).unwrap();
     let socket = Some(evil.display().to_string());
-    let holder = Holder { pid: 1, command: "rawko serve".into(), started_ms: 0, socket, drives: None };
+    let holder = LockHolder { pid: 1, command: "rawko serve".into(), started_ms: 0, socket, drives: None };
     let lock = Lock::take(&scene.project.path().join("own.db"), &holder).unwrap();
     let sent = scene.run(&["send", "o-1", "WITHDRAWN", "--store", "own.db"]);
     std::thread::sleep(Duration::from_millis(50));
@@ -178,7 +178,8 @@ fn moving(table: &mut Table) {
     }
 
     let held = old("o-1");
-    let holder = Holder { pid: 1, command: "rawko serve".into(), started_ms: 0, socket: None, drives: None };
+    let holder =
+        LockHolder { pid: 1, command: "rawko serve".into(), started_ms: 0, socket: None, drives: None };
     let lock = Lock::take(&held.project.path().join(OLD), &holder).unwrap();
     let in_use = refused(&held, 3);
     drop(lock);

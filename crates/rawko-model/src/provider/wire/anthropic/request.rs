@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::thinking::{Thinking, is_always_thinking, thinking_block};
 use super::{ANSWER_TOOL, caching};
-use crate::message::{Part, Role, ToolSpec};
+use crate::message::{MessagePart, Role, ToolSpec};
 use crate::provider::wire::{object_schema, ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
@@ -82,20 +82,20 @@ fn messages(request: &CompletionRequest) -> Vec<Value> {
     joined.into_iter().map(|(who, content)| json!({"role": role(who), "content": content})).collect()
 }
 
-fn block(part: &Part, model: &str) -> Option<Value> {
+fn block(part: &MessagePart, model: &str) -> Option<Value> {
     match part {
-        Part::Reasoning(reasoning) => thinking_block(reasoning, model),
-        Part::Text { text } if text.trim().is_empty() => None,
-        Part::Text { text } => Some(json!({"type": "text", "text": text})),
-        Part::Image { media_type, data } => {
+        MessagePart::Reasoning(reasoning) => thinking_block(reasoning, model),
+        MessagePart::Text { text } if text.trim().is_empty() => None,
+        MessagePart::Text { text } => Some(json!({"type": "text", "text": text})),
+        MessagePart::Image { media_type, data } => {
             let source = json!({"type": "base64", "media_type": media_type, "data": data});
             Some(json!({"type": "image", "source": source}))
         }
-        Part::ImageRef { .. } => None,
-        Part::ToolUse(it) => {
+        MessagePart::ImageRef { .. } => None,
+        MessagePart::ToolUse(it) => {
             Some(json!({"type": "tool_use", "id": it.id, "name": it.name, "input": tool_input(&it.input)}))
         }
-        Part::ToolResult(result) => {
+        MessagePart::ToolResult(result) => {
             let mut block =
                 json!({"type": "tool_result", "tool_use_id": result.id, "content": result.content});
             if result.is_error {

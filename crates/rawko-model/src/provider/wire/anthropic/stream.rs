@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ANSWER_TOOL;
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::CompletionBuilder;
+use crate::provider::wire::stream_state::CompletionBuilder;
 
 /// State of the tool call that carries the structured response.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Part, Reasoning, Role};
+use crate::message::{MessagePart, Reasoning, Role};
 use crate::provider::{CompletionRequest, EffortLevel};
 
 /// Less is rejected.
@@ -80,10 +80,10 @@ fn continues_unsigned(request: &CompletionRequest) -> bool {
     let mut latest = request.messages.iter().rev();
     let has_results = latest
         .next()
-        .is_some_and(|message| message.parts.iter().any(|part| matches!(part, Part::ToolResult(_))));
+        .is_some_and(|message| message.parts.iter().any(|part| matches!(part, MessagePart::ToolResult(_))));
     let turn = latest.next().filter(|message| message.role == Role::Assistant);
     let has_thoughts =
-        turn.is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, Part::Reasoning(_))));
+        turn.is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, MessagePart::Reasoning(_))));
     has_results && !has_thoughts
 }
 

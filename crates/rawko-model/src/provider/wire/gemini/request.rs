@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schema::reduced;
-use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
+use crate::message::{Message, MessagePart, Role, ToolResult, ToolSpec, ToolUse};
 use crate::provider::wire::{ordered, system_with_schema, tool_input, tool_name};
 use crate::provider::{CompletionRequest, EffortLevel, OutputSchema, ReasoningEffort};
 
@@ -89,16 +89,16 @@ fn contents(request: &CompletionRequest) -> Vec<Value> {
 fn parts(message: &Message, request: &CompletionRequest) -> Vec<Value> {
     let mut parts: Vec<Value> = Vec::new();
     // Of parallel calls only the first is signed; calls of another model are not.
-    let is_signed = message.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
+    let is_signed = message.parts.iter().any(|part| matches!(part, MessagePart::Reasoning(_)));
     let mut signature: Option<String> = None;
     for it in ordered(message) {
-        if let Part::Reasoning(reasoning) = it {
+        if let MessagePart::Reasoning(reasoning) = it {
             parts.extend(signature.take().map(signed_nothing));
             signature.clone_from(&reasoning.signature);
             continue;
         }
         let Some(mut part) = part(it, request) else { continue };
-        let is_call = matches!(it, Part::ToolUse(_));
+        let is_call = matches!(it, MessagePart::ToolUse(_));
         match signature.take() {
             Some(signature) if is_call => part["thoughtSignature"] = signature.into(),
             Some(signature) => parts.push(signed_nothing(signature)),
@@ -118,16 +118,16 @@ fn signed_nothing(signature: String) -> Value {
     json!({"text": "", "thoughtSignature": signature})
 }
 
-fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
+fn part(part: &MessagePart, request: &CompletionRequest) -> Option<Value> {
     match part {
-        Part::Text { text } if text.is_empty() => None,
-        Part::Text { text } => Some(json!({"text": text})),
-        Part::Image { media_type, data } => {
+        MessagePart::Text { text } if text.is_empty() => None,
+        MessagePart::Text { text } => Some(json!({"text": text})),
+        MessagePart::Image { media_type, data } => {
             Some(json!({"inlineData": {"mimeType": media_type, "data": data}}))
         }
-        Part::ImageRef { .. } | Part::Reasoning(_) => None,
-        Part::ToolUse(tool_use) => Some(call(tool_use)),
-        Part::ToolResult(result) => Some(response(result, &request.messages)),
+        MessagePart::ImageRef { .. } | MessagePart::Reasoning(_) => None,
+        MessagePart::ToolUse(tool_use) => Some(call(tool_use)),
+        MessagePart::ToolResult(result) => Some(response(result, &request.messages)),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::{CompletionBuilder, Counted};
+use crate::provider::wire::stream_state::{CompletionBuilder, TokenCounts};
 
 pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut CompletionBuilder) {
     if let Some(usage) = chunk.get("usageMetadata") {
@@ -54,9 +54,9 @@ fn stop_reason(reason: &str) -> StopReason {
     }
 }
 
-fn counted(usage: &Value) -> Counted {
+fn counted(usage: &Value) -> TokenCounts {
     let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Counted {
+    TokenCounts {
         input: number("promptTokenCount"),
         cached: number("cachedContentTokenCount"),
         written: 0,

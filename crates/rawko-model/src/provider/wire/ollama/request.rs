@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Role, ToolSpec};
+use crate::message::{Message, MessagePart, Role, ToolSpec};
 use crate::provider::CompletionRequest;
 use crate::provider::wire::{joined_text, system_with_schema, tool_input, tool_name};
 
@@ -60,16 +60,16 @@ fn messages(request: &CompletionRequest, system: &str) -> Vec<Value> {
 }
 
 fn results(message: &Message, all: &[Message]) -> Vec<Value> {
-    let result = |part: &Part| match part {
-        Part::ToolResult(result) => {
+    let result = |part: &MessagePart| match part {
+        MessagePart::ToolResult(result) => {
             let name = tool_name(all, &result.id);
             Some(json!({"role": "tool", "tool_name": name, "content": result.content}))
         }
-        Part::Text { .. }
-        | Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::Reasoning(_) => None,
+        MessagePart::Text { .. }
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::Reasoning(_) => None,
     };
     message.parts.iter().filter_map(result).collect()
 }
@@ -79,12 +79,12 @@ fn spoken(message: &Message) -> Option<Value> {
         .parts
         .iter()
         .filter_map(|part| match part {
-            Part::Image { data, .. } => Some(data.as_str()),
-            Part::Text { .. }
-            | Part::ImageRef { .. }
-            | Part::ToolUse(_)
-            | Part::ToolResult(_)
-            | Part::Reasoning(_) => None,
+            MessagePart::Image { data, .. } => Some(data.as_str()),
+            MessagePart::Text { .. }
+            | MessagePart::ImageRef { .. }
+            | MessagePart::ToolUse(_)
+            | MessagePart::ToolResult(_)
+            | MessagePart::Reasoning(_) => None,
         })
         .collect();
     let calls: Vec<Value> = message.tool_uses().map(call).collect();
@@ -110,14 +110,14 @@ fn spoken(message: &Message) -> Option<Value> {
     Some(spoken)
 }
 
-fn thought(part: &Part) -> Option<&str> {
+fn thought(part: &MessagePart) -> Option<&str> {
     match part {
-        Part::Reasoning(reasoning) => Some(&reasoning.text),
-        Part::Text { .. }
-        | Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_) => None,
+        MessagePart::Reasoning(reasoning) => Some(&reasoning.text),
+        MessagePart::Text { .. }
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_) => None,
     }
 }
 

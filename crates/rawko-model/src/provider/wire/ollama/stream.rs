@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::message::StopReason;
-use crate::provider::wire::gather::{CompletionBuilder, Counted};
+use crate::provider::wire::stream_state::{CompletionBuilder, TokenCounts};
 
 /// Handles one line and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut CompletionBuilder) -> bool {
@@ -40,7 +40,7 @@ fn stop_reason(reason: Option<&str>) -> StopReason {
     }
 }
 
-fn counted(chunk: &Value) -> Counted {
+fn counted(chunk: &Value) -> TokenCounts {
     let number = |key: &str| chunk.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Counted { input: number("prompt_eval_count"), output: number("eval_count"), ..Counted::default() }
+    TokenCounts { input: number("prompt_eval_count"), output: number("eval_count"), ..TokenCounts::default() }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
+use crate::message::{Message, MessagePart, Role, ToolResult, ToolSpec, ToolUse};
 use crate::provider::wire::{joined_text, object_schema, system_with_schema, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
@@ -95,12 +95,12 @@ pub(in crate::provider::wire) fn can_reason(model: &str) -> bool {
 /// Returns the field in which this server sends its reasoning, once it has.
 fn reasoning_field(messages: &[Message]) -> Option<&str> {
     messages.iter().flat_map(|message| &message.parts).find_map(|part| match part {
-        Part::Reasoning(reasoning) => reasoning.name.as_deref(),
-        Part::Text { .. }
-        | Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_) => None,
+        MessagePart::Reasoning(reasoning) => reasoning.name.as_deref(),
+        MessagePart::Text { .. }
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_) => None,
     })
 }
 
@@ -113,12 +113,12 @@ fn add_reasoning(message: &Message, spoken: &mut Value, rule: ReasoningReturn, f
     };
     let Some(field) = field.filter(|_| is_due) else { return };
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
-        Part::Text { .. }
-        | Part::Image { .. }
-        | Part::ImageRef { .. }
-        | Part::ToolUse(_)
-        | Part::ToolResult(_) => None,
+        MessagePart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
+        MessagePart::Text { .. }
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_) => None,
     });
     spoken[field] = texts.collect::<Vec<_>>().join("\n").into();
 }
@@ -132,12 +132,12 @@ fn add(messages: &mut Vec<Value>, message: &Message, with_reasoning: impl Fn(&Me
         }
         Role::User => {
             let results = message.parts.iter().filter_map(|part| match part {
-                Part::ToolResult(result) => Some(tool_message(result)),
-                Part::Text { .. }
-                | Part::Image { .. }
-                | Part::ImageRef { .. }
-                | Part::ToolUse(_)
-                | Part::Reasoning(_) => None,
+                MessagePart::ToolResult(result) => Some(tool_message(result)),
+                MessagePart::Text { .. }
+                | MessagePart::Image { .. }
+                | MessagePart::ImageRef { .. }
+                | MessagePart::ToolUse(_)
+                | MessagePart::Reasoning(_) => None,
             });
             messages.extend(results);
             messages.extend(user(message));
@@ -167,7 +167,7 @@ fn tool_message(result: &ToolResult) -> Value {
 /// Plain text stays a string: not every compatible server accepts a list.
 fn user(message: &Message) -> Option<Value> {
     let content: Vec<Value> = message.parts.iter().filter_map(content_part).collect();
-    let has_image = message.parts.iter().any(|part| matches!(part, Part::Image { .. }));
+    let has_image = message.parts.iter().any(|part| matches!(part, MessagePart::Image { .. }));
     match content.is_empty() {
         true => None,
         false if has_image => Some(json!({"role": "user", "content": content})),
@@ -175,14 +175,17 @@ fn user(message: &Message) -> Option<Value> {
     }
 }
 
-fn content_part(part: &Part) -> Option<Value> {
+fn content_part(part: &MessagePart) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({"type": "text", "text": text})),
-        Part::Image { media_type, data } => {
+        MessagePart::Text { text } => Some(json!({"type": "text", "text": text})),
+        MessagePart::Image { media_type, data } => {
             let url = format!("data:{media_type};base64,{data}");
             Some(json!({"type": "image_url", "image_url": {"url": url}}))
         }
-        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => None,
+        MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
     }
 }
 

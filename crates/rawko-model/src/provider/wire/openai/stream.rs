@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::message::StopReason;
-use crate::provider::wire::gather::{CompletionBuilder, Counted};
+use crate::provider::wire::stream_state::{CompletionBuilder, TokenCounts};
 use crate::provider::{ErrorCode, ProviderError};
 
 pub(in crate::provider::wire) fn handle_chunk(
@@ -72,9 +72,9 @@ fn stop_reason(reason: &str) -> StopReason {
     }
 }
 
-fn counted(usage: &Value) -> Counted {
+fn counted(usage: &Value) -> TokenCounts {
     let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
-    Counted {
+    TokenCounts {
         input: number("/prompt_tokens"),
         // DeepSeek's name after OpenAI's.
         cached: number("/prompt_tokens_details/cached_tokens").max(number("/prompt_cache_hit_tokens")),

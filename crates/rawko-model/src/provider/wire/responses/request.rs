@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Reasoning, Role, ToolSpec};
+use crate::message::{Message, MessagePart, Reasoning, Role, ToolSpec};
 use crate::provider::wire::openai::{can_reason, is_strict};
 use crate::provider::wire::{object_schema, ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
@@ -45,34 +45,34 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
 /// A message is several items: results first, then text and images, calls and reasoning as they came.
 fn items(message: &Message) -> Vec<Value> {
     let (mut items, mut content) = (Vec::new(), Vec::new());
-    let parts: Vec<&Part> = ordered(message).collect();
+    let parts: Vec<&MessagePart> = ordered(message).collect();
     for (at, part) in parts.iter().enumerate() {
         match part {
-            Part::Text { text } if text.is_empty() => {}
-            Part::Text { text } => match message.role {
+            MessagePart::Text { text } if text.is_empty() => {}
+            MessagePart::Text { text } => match message.role {
                 Role::User => content.push(json!({"type": "input_text", "text": text})),
                 Role::Assistant => items.push(json!({"role": "assistant", "content": text})),
             },
-            Part::Image { media_type, data } => {
+            MessagePart::Image { media_type, data } => {
                 let url = format!("data:{media_type};base64,{data}");
                 content.push(json!({"type": "input_image", "image_url": url}));
             }
-            Part::ImageRef { .. } => {}
-            Part::ToolUse(it) => {
+            MessagePart::ImageRef { .. } => {}
+            MessagePart::ToolUse(it) => {
                 let arguments = tool_input(&it.input).to_string();
                 let call = json!({"type": "function_call", "call_id": it.id, "name": it.name});
                 items.push(with(call, "arguments", arguments.into()));
             }
-            Part::ToolResult(result) => {
+            MessagePart::ToolResult(result) => {
                 let output =
                     json!({"type": "function_call_output", "call_id": result.id, "output": result.content});
                 items.push(output);
             }
             // The service rejects reasoning without the item that it led to.
-            Part::Reasoning(it) if parts.iter().skip(at + 1).any(|part| is_item(part)) => {
+            MessagePart::Reasoning(it) if parts.iter().skip(at + 1).any(|part| is_item(part)) => {
                 items.extend(reasoning(it));
             }
-            Part::Reasoning(_) => {}
+            MessagePart::Reasoning(_) => {}
         }
     }
     if !content.is_empty() {
@@ -81,11 +81,14 @@ fn items(message: &Message) -> Vec<Value> {
     items
 }
 
-fn is_item(part: &Part) -> bool {
+fn is_item(part: &MessagePart) -> bool {
     match part {
-        Part::Text { text } => !text.is_empty(),
-        Part::ToolUse(_) => true,
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) | Part::Reasoning(_) => false,
+        MessagePart::Text { text } => !text.is_empty(),
+        MessagePart::ToolUse(_) => true,
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => false,
     }
 }
 

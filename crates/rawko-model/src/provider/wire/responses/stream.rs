@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::{CompletionBuilder, Counted};
+use crate::provider::wire::stream_state::{CompletionBuilder, TokenCounts};
 use crate::provider::{ProviderError, classify};
 
 /// Handles one event and returns true if it was the last.
@@ -96,9 +96,9 @@ fn end(response: &Value, gathering: &mut CompletionBuilder) {
     });
 }
 
-fn counted(usage: &Value) -> Counted {
+fn counted(usage: &Value) -> TokenCounts {
     let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
-    Counted {
+    TokenCounts {
         input: number("/input_tokens"),
         cached: number("/input_tokens_details/cached_tokens"),
         written: number("/input_tokens_details/cache_write_tokens"),

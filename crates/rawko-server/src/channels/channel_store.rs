@@ -3,8 +3,8 @@
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{Edition, Host, HostError};
-use rawko_store::{Filter, InstanceRow, Record, RecordKind, Wait};
-use rawko_turns::{AgentId, Channel, Effect, Event, LogLine, Message, Moved};
+use rawko_store::{Filter, InstanceRow, Record, RecordKind, WaitReason};
+use rawko_turns::{AgentId, Channel, ChannelEffect, ChannelEvent, ChannelMessage, LogLine, MemberMove};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ChannelError;
@@ -24,17 +24,17 @@ pub(crate) struct ChannelStore {
 
 /// One change, as read from the journal.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct LogChange {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) posted: Vec<Message>,
+    pub(crate) posted: Vec<ChannelMessage>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) log: Vec<Entry>,
+    pub(crate) log: Vec<LogEntry>,
 }
 
 /// Entry of a channel's log: a transition or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Entry {
+pub enum LogEntry {
     /// A member changed state.
     Transition(LogLine),
     /// A problem that changed no state.
@@ -123,17 +123,17 @@ impl ChannelStore {
 
     /// Returns true if a person paused the channel's instance, as with `rawko pause`.
     pub(crate) fn is_paused(&self, name: &str) -> Result<bool, ChannelError> {
-        Ok(self.host.reader().find(&channel_instance(name))?.head.wait == Wait::Paused)
+        Ok(self.host.reader().find(&channel_instance(name))?.head.wait == WaitReason::Paused)
     }
 
     /// Commits a change: the new channel state, its event, and the moves of its members. All or nothing.
     pub(crate) async fn commit(
         &self,
         channel: &Channel,
-        event: &Event,
-        effects: &[Effect],
+        event: &ChannelEvent,
+        effects: &[ChannelEffect],
     ) -> Result<(), ChannelError> {
-        let change = Change {
+        let change = LogChange {
             posted: effects.iter().filter_map(posted).cloned().collect(),
             log: entries(&channel.name, effects),
         };
@@ -171,7 +171,7 @@ impl ChannelStore {
     pub(crate) fn changes(
         &self,
         name: &str,
-        mut take: impl FnMut(Change) -> bool,
+        mut take: impl FnMut(LogChange) -> bool,
     ) -> Result<(), ChannelError> {
         let reader = self.host.reader();
         let row = reader.find(&channel_instance(name))?;
@@ -190,10 +190,10 @@ impl ChannelStore {
         }
     }
 
-    fn change(&self, record: &Record) -> Result<Option<Change>, ChannelError> {
+    fn change(&self, record: &Record) -> Result<Option<LogChange>, ChannelError> {
         #[derive(Deserialize)]
         struct Delivered {
-            data: Option<Change>,
+            data: Option<LogChange>,
         }
         match record.kind {
             RecordKind::Stepped => {}
@@ -210,20 +210,20 @@ impl ChannelStore {
     }
 }
 
-fn posted(effect: &Effect) -> Option<&Message> {
-    if let Effect::Posted(message) = effect { Some(message) } else { None }
+fn posted(effect: &ChannelEffect) -> Option<&ChannelMessage> {
+    if let ChannelEffect::Posted(message) = effect { Some(message) } else { None }
 }
 
-fn moved(effect: &Effect) -> Option<&Moved> {
-    if let Effect::Moved(moved) = effect { Some(moved) } else { None }
+fn moved(effect: &ChannelEffect) -> Option<&MemberMove> {
+    if let ChannelEffect::Moved(moved) = effect { Some(moved) } else { None }
 }
 
 /// Returns the log entries of these effects.
-pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
+pub(crate) fn entries(channel: &str, effects: &[ChannelEffect]) -> Vec<LogEntry> {
     let at_ms = effects.iter().find_map(moved).map_or(0, |moved| moved.at_ms);
-    let entry = |effect: &Effect| match effect {
-        Effect::Moved(moved) => Some(Entry::Transition(moved.log_line(channel))),
-        Effect::Warned { agent, turn, text } => Some(Entry::Warning(Warning {
+    let entry = |effect: &ChannelEffect| match effect {
+        ChannelEffect::Moved(moved) => Some(LogEntry::Transition(moved.log_line(channel))),
+        ChannelEffect::Warned { agent, turn, text } => Some(LogEntry::Warning(Warning {
             timestamp: crate::protocol::moment(at_ms),
             event: "warning".to_owned(),
             agent: agent.0.clone(),
@@ -231,23 +231,23 @@ pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
             turn: turn.0,
             message: text.clone(),
         })),
-        Effect::Posted(_)
-        | Effect::Held { .. }
-        | Effect::Delivered { .. }
-        | Effect::Granted { .. }
-        | Effect::Suspended { .. }
-        | Effect::WaitBegan { .. }
-        | Effect::Resumed { .. }
-        | Effect::Ended { .. }
-        | Effect::Assigned { .. }
-        | Effect::Dismissed { .. }
-        | Effect::RoundEnded { .. } => None,
+        ChannelEffect::Posted(_)
+        | ChannelEffect::Held { .. }
+        | ChannelEffect::Delivered { .. }
+        | ChannelEffect::Granted { .. }
+        | ChannelEffect::Suspended { .. }
+        | ChannelEffect::WaitBegan { .. }
+        | ChannelEffect::Resumed { .. }
+        | ChannelEffect::Ended { .. }
+        | ChannelEffect::Assigned { .. }
+        | ChannelEffect::Dismissed { .. }
+        | ChannelEffect::RoundEnded { .. } => None,
     };
     effects.iter().filter_map(entry).collect()
 }
 
 /// Returns the event for a member's instance.
-fn letter(channel: &str, moved: &Moved) -> serde_json::Value {
+fn letter(channel: &str, moved: &MemberMove) -> serde_json::Value {
     serde_json::json!({
         "instance": member_instance(channel, moved.agent.as_str()),
         "event": moved.by.as_str(),

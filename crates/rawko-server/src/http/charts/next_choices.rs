@@ -1,7 +1,9 @@
 //! The present of a simulation: what can happen next. Separate from its past, which is the lines.
 
-use rawko_core::{CandidateOutcome, Chart, MacrostepTrace, TimerPurpose, TraceEntry, TransitionId, Trigger};
-use rawko_sim::{Choice, Simulation};
+use rawko_core::{
+    CandidateOutcome, Chart, MacrostepTrace, TimerPurpose, TraceEntry, TransitionId, TransitionTrigger,
+};
+use rawko_sim::{EventChoice, Simulation};
 use rawko_view::items::{self, FanOutDocument};
 use rawko_view::offers::{is_for_people, outcomes};
 use serde::Serialize;
@@ -108,7 +110,7 @@ pub(super) fn present(simulation: &Simulation, stubs: &Json) -> Present {
     present
 }
 
-fn accepted(chart: &Chart, choice: &Choice) -> AcceptedEvent {
+fn accepted(chart: &Chart, choice: &EventChoice) -> AcceptedEvent {
     let event = choice.event.to_string();
     let is_result =
         ["done.invoke.", "error.invoke.", "timeout.invoke."].iter().any(|prefix| event.starts_with(prefix));
@@ -146,7 +148,7 @@ fn purpose(chart: &Chart, purpose: &TimerPurpose) -> (String, Vec<u32>) {
                 let transition = chart.transition(*id);
                 let number = usize::try_from(*index).unwrap_or(usize::MAX);
                 transition.source == *node
-                    && matches!(transition.trigger, Trigger::After(timer) if timer == number)
+                    && matches!(transition.trigger, TransitionTrigger::After(timer) if timer == number)
             };
             let transitions = chart.transition_ids().filter(is_its).map(|id| id.0).collect();
             (chart.timer_label(*node, *index).to_owned(), transitions)

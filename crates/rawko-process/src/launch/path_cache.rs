@@ -19,18 +19,18 @@ const SETTLED_AFTER: Duration = Duration::from_secs(3);
 const PATHS_MAX: usize = 65_536;
 
 /// Identity, size and time of the last change.
-type Stamp = (u64, u64, u64, i64, i64);
+type PathStamp = (u64, u64, u64, i64, i64);
 
-struct Known<T> {
-    stamp: Stamp,
+struct KnownValue<T> {
+    stamp: PathStamp,
     first_seen: Instant,
     value: Option<Arc<T>>,
 }
 
 /// Values by path.
-pub(super) struct Settled<T>(Mutex<Option<HashMap<PathBuf, Known<T>>>>);
+pub(super) struct SettledValues<T>(Mutex<Option<HashMap<PathBuf, KnownValue<T>>>>);
 
-impl<T> Settled<T> {
+impl<T> SettledValues<T> {
     pub(super) const fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -46,13 +46,13 @@ impl<T> Settled<T> {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let all = all.get_or_insert_default();
             match all.get(path).filter(|known| known.stamp == stamp) {
-                Some(Known { value: Some(value), .. }) => return Arc::clone(value),
+                Some(KnownValue { value: Some(value), .. }) => return Arc::clone(value),
                 Some(known) => known.first_seen.elapsed() >= settled,
                 None => {
                     if all.len() >= PATHS_MAX {
                         all.clear();
                     }
-                    let known = Known { stamp, first_seen: Instant::now(), value: None };
+                    let known = KnownValue { stamp, first_seen: Instant::now(), value: None };
                     all.insert(path.to_owned(), known);
                     false
                 }
@@ -70,7 +70,7 @@ impl<T> Settled<T> {
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<PathStamp> {
     let about = fs::metadata(path).ok()?;
     Some((about.dev(), about.ino(), about.size(), about.ctime(), about.ctime_nsec()))
 }
@@ -83,7 +83,7 @@ mod tests {
     fn a_value_is_kept_only_while_nothing_changes() {
         let directory = tempfile::tempdir().unwrap();
         let names = |path: &Path| fs::read_dir(path).unwrap().count();
-        let settled = Settled::new();
+        let settled = SettledValues::new();
         let never_read = |_: &Path| -> usize { panic!("read again") };
         let look = |after: Duration| *settled.get_after(directory.path(), after, names);
         // Not settled: read every time.

@@ -9,14 +9,14 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, check_id, created};
-use crate::http::access::Caller;
+use crate::http::access::RequestCaller;
 use crate::http::app::App;
 use crate::http::extract::{IdempotencyKey, Json, Path};
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::{ErrorResponse, ProblemCode};
 
 const TYPE_CHARS_MAX: usize = 200;
 
-type Done = Result<axum::Json<ReceiptBody>, Problem>;
+type ActionResult = Result<axum::Json<ReceiptBody>, ErrorResponse>;
 
 /// An event.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -40,10 +40,10 @@ pub(super) async fn send(
     Path(id): Path<String>,
     IdempotencyKey(key): IdempotencyKey,
     Json(EventBody { kind, data }): Json<EventBody>,
-) -> Done {
+) -> ActionResult {
     if kind.trim().is_empty() || kind.chars().count() > TYPE_CHARS_MAX {
         let detail = format!("the `type` of an event must have 1 to {TYPE_CHARS_MAX} characters");
-        return Err(Problem::new(ProblemCode::InvalidBody, detail));
+        return Err(ErrorResponse::new(ProblemCode::InvalidBody, detail));
     }
     let receipt = app.engine().send(id, NamedEvent::new(kind, data.into()), key).await?;
     Ok(axum::Json(receipt.into()))
@@ -66,7 +66,7 @@ pub(super) async fn cancel(
     State(app): State<App>,
     Path(id): Path<String>,
     Json(CancelBody { reason }): Json<CancelBody>,
-) -> Done {
+) -> ActionResult {
     Ok(axum::Json(app.engine().cancel(id, reason.into()).await?.into()))
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn cancel(
 /// Restarts the failed call of an instance in status `error`, or continues after a fault.
 #[utoipa::path(post, path = "/v1/instances/{id}/retry", tag = "instances", params(("id" = String, Path)),
     responses((status = 200, body = ReceiptBody)))]
-pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Done {
+pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> ActionResult {
     Ok(axum::Json(app.engine().retry(id).await?.into()))
 }
 
@@ -86,7 +86,10 @@ pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Don
 #[utoipa::path(post, path = "/v1/instances/{id}/items/{item}/retry", tag = "instances",
     params(("id" = String, Path), ("item" = String, Path, description = "Name of the item: `reviews[3]`.")),
     responses((status = 200, body = ReceiptBody)))]
-pub(super) async fn retry_item(State(app): State<App>, Path((id, item)): Path<(String, String)>) -> Done {
+pub(super) async fn retry_item(
+    State(app): State<App>,
+    Path((id, item)): Path<(String, String)>,
+) -> ActionResult {
     Ok(axum::Json(app.engine().retry_item(id, item).await?.into()))
 }
 
@@ -96,7 +99,11 @@ pub(super) async fn retry_item(State(app): State<App>, Path((id, item)): Path<(S
 /// events are stored. Pausing a paused instance changes nothing (`handled` is false).
 #[utoipa::path(post, path = "/v1/instances/{id}/pause", tag = "instances", params(("id" = String, Path)),
     responses((status = 200, body = ReceiptBody)))]
-pub(super) async fn pause(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Done {
+pub(super) async fn pause(
+    State(app): State<App>,
+    caller: RequestCaller,
+    Path(id): Path<String>,
+) -> ActionResult {
     Ok(axum::Json(app.engine().pause(id, person(&caller)).await?.into()))
 }
 
@@ -105,12 +112,16 @@ pub(super) async fn pause(State(app): State<App>, caller: Caller, Path(id): Path
 /// With its descendants. Resuming an instance that is not paused changes nothing (`handled` is false).
 #[utoipa::path(post, path = "/v1/instances/{id}/resume", tag = "instances", params(("id" = String, Path)),
     responses((status = 200, body = ReceiptBody)))]
-pub(super) async fn resume(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Done {
+pub(super) async fn resume(
+    State(app): State<App>,
+    caller: RequestCaller,
+    Path(id): Path<String>,
+) -> ActionResult {
     Ok(axum::Json(app.engine().resume(id, person(&caller)).await?.into()))
 }
 
 /// The name that the credential proves, for the journal and the audit.
-pub(super) fn person(caller: &Caller) -> rawko_core::Value {
+pub(super) fn person(caller: &RequestCaller) -> rawko_core::Value {
     caller.author(None).0.map(rawko_core::Value::from).unwrap_or_default()
 }
 
@@ -138,7 +149,7 @@ pub(super) async fn fork(
     State(app): State<App>,
     Path(id): Path<String>,
     Json(ForkBody { at, set, id: new }): Json<ForkBody>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     check_id(new.as_deref())?;
     let fork = Fork { at, set: set.into_iter().collect(), id: new };
     app.project().fork(std::sync::Arc::clone(app.engine()), id, fork).await.map(created)

@@ -3,21 +3,21 @@
 use rawko_core::Value;
 use rawko_model::ToolUse;
 use rawko_programs::hooks::{HookDecision, HookScene, HookedCall};
-use rawko_tools::{Grant, Refusal, ToolOutcome};
+use rawko_tools::{Grant, ToolOutcome, ToolRefusal};
 
 use super::AgentServices;
 
 const RULE: &str = "hook_denied";
 
 /// A call between its hooks.
-pub(super) struct Hooked<'c> {
+pub(super) struct CallWithHooks<'c> {
     pub(super) agent_services: &'c AgentServices,
     pub(super) asked: &'c ToolUse,
     pub(super) instance: &'c str,
     pub(super) grant: &'c Grant,
 }
 
-impl Hooked<'_> {
+impl CallWithHooks<'_> {
     /// Runs a call, unless a hook refuses it.
     pub(super) async fn run(&self, running: impl Future<Output = ToolOutcome>) -> ToolOutcome {
         if self.agent_services.hooks.is_empty() {
@@ -55,7 +55,7 @@ fn denied(why: &str, file: &str) -> ToolOutcome {
     ToolOutcome {
         content,
         is_error: true,
-        refusal: Some(Refusal { rule: RULE.to_owned(), source }),
+        refusal: Some(ToolRefusal { rule: RULE.to_owned(), source }),
         data: Value::Null,
         images: Vec::new(),
     }

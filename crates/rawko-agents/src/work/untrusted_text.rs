@@ -2,7 +2,7 @@
 //! rules can refer to it, and the text is marked in the conversation, so that the mark goes wherever the text goes.
 
 use super::AgentServices;
-use rawko_model::{Message, Part, ToolUse};
+use rawko_model::{Message, MessagePart, ToolUse};
 use rawko_tools::ToolOutcome;
 
 const MARK: &str = "[untrusted text from ";
@@ -37,9 +37,12 @@ pub(super) fn sources(known: &[String], messages: &[Message]) -> Vec<String> {
     let known = known.iter().cloned();
     let parts = messages.iter().flat_map(|message| &message.parts);
     let texts = parts.filter_map(|part| match part {
-        Part::ToolResult(result) => Some(result.content.as_str()),
-        Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::Reasoning(_) => None,
+        MessagePart::ToolResult(result) => Some(result.content.as_str()),
+        MessagePart::Text { text } => Some(text.as_str()),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::Reasoning(_) => None,
     });
     let marks = texts.filter_map(marks_in);
     let mut all: Vec<String> = Vec::new();
@@ -64,7 +67,7 @@ pub(super) fn mark_of_summary(before: &[Message], after: &mut [Message]) {
     }
     let note = format!("{MARK}{}: a part of this summary is based on it.]", lost.join(", "));
     if let Some(first) = after.first_mut() {
-        first.parts.push(Part::Text { text: note });
+        first.parts.push(MessagePart::Text { text: note });
     }
 }
 
@@ -77,7 +80,7 @@ mod tests {
     fn the_mark_is_found_again_wherever_the_text_goes() {
         let outcome = marked(ToolOutcome::ok("hello"), Some("WebFetch example.com"));
         let result = ToolResult { id: "t".into(), content: outcome.content, is_error: false };
-        let messages = [Message { role: Role::User, parts: vec![Part::ToolResult(result)] }];
+        let messages = [Message { role: Role::User, parts: vec![MessagePart::ToolResult(result)] }];
         assert_eq!(sources(&[], &messages), ["WebFetch example.com"]);
         let mut summary = [Message::text(Role::User, "in short")];
         mark_of_summary(&messages, &mut summary);

@@ -2,13 +2,13 @@
 
 use rawko_core::Value;
 
-use super::gather::{CompletionBuilder, next_id};
+use super::stream_state::{CompletionBuilder, next_id};
 use crate::message::{Message, Role, StopReason, Usage};
 use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
 
 /// A scripted response. If it has no stop reason, the matching one is used.
-pub(in crate::provider) struct Spoken<'s> {
+pub(in crate::provider) struct ScriptedResponse<'s> {
     pub(in crate::provider) reasoning: &'s str,
     pub(in crate::provider) text: &'s str,
     pub(in crate::provider) tools: &'s [(String, Value)],
@@ -16,7 +16,7 @@ pub(in crate::provider) struct Spoken<'s> {
     pub(in crate::provider) usage: Option<Usage>,
 }
 
-impl Spoken<'_> {
+impl ScriptedResponse<'_> {
     pub(in crate::provider) fn completion(
         &self,
         request: &CompletionRequest,

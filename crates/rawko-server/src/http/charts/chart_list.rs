@@ -8,7 +8,7 @@ use rawko_core::Chart;
 use rawko_host::Edition;
 use rawko_store::{ChartHash, ChartRow, Filter, InstanceKey, Store, StoreError};
 
-use super::checking::Checked;
+use super::checking::CheckedText;
 use super::wire::{About, ChartInfo, hex};
 use crate::http::app::App;
 use crate::http::project::ChartOrigin;
@@ -17,12 +17,12 @@ const PAGE: usize = 1_000;
 
 #[derive(Default)]
 pub(crate) struct Shelf {
-    counted: Mutex<Counted>,
+    counted: Mutex<ChartCounts>,
     findings: Mutex<HashMap<ChartHash, usize>>,
 }
 
 #[derive(Default)]
-struct Counted {
+struct ChartCounts {
     upto: InstanceKey,
     by_chart: HashMap<ChartHash, u64>,
 }
@@ -51,7 +51,7 @@ impl Shelf {
         let hash = edition.chart.hash();
         let known = self.findings.lock().unwrap_or_else(PoisonError::into_inner).get(&hash).copied();
         known.unwrap_or_else(|| {
-            let count = Checked::of(app, &edition.name, &edition.text).findings.len();
+            let count = CheckedText::of(app, &edition.name, &edition.text).findings.len();
             self.findings.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, count);
             count
         })

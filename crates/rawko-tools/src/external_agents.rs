@@ -9,7 +9,7 @@ use super::builtin::Builtin;
 use super::files;
 use super::grant::Grant;
 use super::input::text;
-use super::outcome::{Failure, Refused, ToolOutcome};
+use super::outcome::{RefusedCall, ToolFailure, ToolOutcome};
 use super::shell;
 use super::toolbox::{Clearance, Resolved, Toolbox};
 use super::web;
@@ -67,7 +67,7 @@ impl Toolbox {
         input: &Value,
         grant: &Grant,
         clearance: Clearance<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ToolFailure> {
         match self.resolve(name) {
             Some((name, Resolved::Builtin(tool))) => {
                 grant.check(&name)?;
@@ -84,14 +84,14 @@ impl Toolbox {
                 self.cleared(name, input, grant, clearance)?;
                 if grant.is_read_only() {
                     let why = format!("it is not known what `{name}` does, and nothing may be written");
-                    return Err(Refused::new("tool_unknown", SOURCE, why).into());
+                    return Err(RefusedCall::new("tool_unknown", SOURCE, why).into());
                 }
                 Ok(())
             }
         }
     }
 
-    async fn permitted_input(&self, tool: Builtin, input: &Value, grant: &Grant) -> Result<(), Failure> {
+    async fn permitted_input(&self, tool: Builtin, input: &Value, grant: &Grant) -> Result<(), ToolFailure> {
         let tools = &self.tools;
         match tool {
             Builtin::Read | Builtin::Glob | Builtin::Grep => self.readable(text(input, "path")),
@@ -108,17 +108,17 @@ impl Toolbox {
     }
 
     /// A missing file may be looked up; an existing one must be within the project.
-    fn readable(&self, path: &str) -> Result<(), Failure> {
+    fn readable(&self, path: &str) -> Result<(), ToolFailure> {
         match self.tools.project.searched(path) {
-            Ok(_) | Err(Failure::Said(_)) => Ok(()),
-            Err(Failure::Refused(refused)) => Err(refused.into()),
+            Ok(_) | Err(ToolFailure::Said(_)) => Ok(()),
+            Err(ToolFailure::Refused(refused)) => Err(refused.into()),
         }
     }
 }
 
-fn told(failure: Failure) -> ToolOutcome {
+fn told(failure: ToolFailure) -> ToolOutcome {
     match failure {
-        Failure::Refused(refused) => refused.outcome(""),
-        Failure::Said(said) => ToolOutcome::failed(said),
+        ToolFailure::Refused(refused) => refused.outcome(""),
+        ToolFailure::Said(said) => ToolOutcome::failed(said),
     }
 }

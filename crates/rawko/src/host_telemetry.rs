@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_chart::Finding;
-use rawko_host::{Host, Reader, Settings};
+use rawko_host::{Host, Settings, SnapshotReader};
 use rawko_store::Store;
 use rawko_telemetry::{
-    LogFormat, LogLevel, LogSettings, Plan, Readings, Redactor, Telemetry, TelemetrySettings,
+    LogFormat, LogLevel, LogSettings, Readings, Redactor, Telemetry, TelemetryPlan, TelemetrySettings,
 };
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hosting::ProjectContext;
 
 /// The log options of a long-running command.
@@ -20,12 +20,12 @@ use crate::hosting::ProjectContext;
 pub(crate) struct LogArgs {
     /// Log format on standard error; set the level with RAWKO_LOG
     #[arg(long, value_name = "FORMAT", display_order = 810)]
-    log_format: Option<Format>,
+    log_format: Option<LogOutput>,
 }
 
 #[cfg(feature = "server")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum LogOutput {
     Text,
     Json,
 }
@@ -42,8 +42,8 @@ impl WatchPlan {
     #[cfg(feature = "server")]
     pub(crate) fn serving(args: LogArgs) -> Self {
         let format = args.log_format.map(|format| match format {
-            Format::Text => LogFormat::Text,
-            Format::Json => LogFormat::Json,
+            LogOutput::Text => LogFormat::Text,
+            LogOutput::Json => LogFormat::Json,
         });
         Self { is_serving: true, format }
     }
@@ -61,22 +61,22 @@ impl WatchPlan {
 pub(crate) fn start(
     place: &ProjectContext,
     store: Arc<dyn Store>,
-) -> Result<Option<Arc<Telemetry>>, Failure> {
+) -> Result<Option<Arc<Telemetry>>, CommandFailure> {
     let (settings, problems) = TelemetrySettings::read(&place.settings);
     if let Some((file, finding)) = first(&problems) {
-        return Err(Failure::Invalid(format!("invalid settings\n{file}: {}", finding.message)));
+        return Err(CommandFailure::Invalid(format!("invalid settings\n{file}: {}", finding.message)));
     }
     let environment = place.settings.environment();
     let level = place.watch.level(&settings, said_level(&place.settings)?);
     let format = place.watch.format.or(settings.log_format).unwrap_or_default();
-    let plan = Plan {
+    let plan = TelemetryPlan {
         traces: settings.traces(environment),
         metrics: place.watch.is_serving,
         logs: Some(LogSettings { level, format }),
         redactor: Redactor::of_process(&texts(&place.root)),
         environment: environment.clone(),
     };
-    Telemetry::start(plan, store).map_err(|error| Failure::Invalid(error.to_string()))
+    Telemetry::start(plan, store).map_err(|error| CommandFailure::Invalid(error.to_string()))
 }
 
 /// Connects the metrics to a started host.
@@ -88,7 +88,7 @@ pub(crate) fn look_at(telemetry: Option<&Arc<Telemetry>>, host: &Host) {
 }
 
 /// Connects the metrics to the store of a remote host.
-pub(crate) fn look_at_store(telemetry: Option<&Arc<Telemetry>>, reader: &Reader) {
+pub(crate) fn look_at_store(telemetry: Option<&Arc<Telemetry>>, reader: &SnapshotReader) {
     if let Some(telemetry) = telemetry {
         let reader = reader.clone();
         telemetry.metrics().look_at(move || Readings::of_store(&**reader.store()));
@@ -108,13 +108,13 @@ fn first(problems: &[(Arc<str>, Vec<Finding>)]) -> Option<(&str, &Finding)> {
     problems.iter().find_map(|(file, findings)| Some((&**file, findings.first()?)))
 }
 
-fn said_level(settings: &Settings) -> Result<Option<LogLevel>, Failure> {
+fn said_level(settings: &Settings) -> Result<Option<LogLevel>, CommandFailure> {
     let Some(text) = settings.environment().get("RAWKO_LOG").filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
     let level = LogLevel::parse(text);
     let help = "use off, error, warn, info or debug";
-    level.map(Some).ok_or_else(|| Failure::Usage(format!("invalid RAWKO_LOG `{text}`; {help}")))
+    level.map(Some).ok_or_else(|| CommandFailure::Usage(format!("invalid RAWKO_LOG `{text}`; {help}")))
 }
 
 /// Returns the texts of the files that name variables with secrets.

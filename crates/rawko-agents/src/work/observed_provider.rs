@@ -4,33 +4,33 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use rawko_host::{Completed, Observation, Observer, Said, Used};
+use rawko_host::{CompletionUsage, HostEvent, ObservedCompletion, Observer, TracedMessages};
 use serde_json::{Value as Json, json};
 
 use rawko_model::provider::{
-    Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, Providers,
+    Completion, CompletionFuture, CompletionRequest, Provider, ProviderError, Providers, StreamListener,
 };
-use rawko_model::{Message, Part, Role, StopReason};
+use rawko_model::{Message, MessagePart, Role, StopReason};
 
 /// Reports every completion of these providers to an observer.
 #[must_use]
 pub fn observed(providers: Providers, observer: Arc<dyn Observer>) -> Providers {
-    providers.wrapped_by(Arc::new(move |name, inner| Arc::new(Observed::new(inner, name, &observer))))
+    providers.wrapped_by(Arc::new(move |name, inner| Arc::new(ObservedProvider::new(inner, name, &observer))))
 }
 
-struct Observed {
+struct ObservedProvider {
     inner: Arc<dyn Provider>,
     name: String,
     observer: Arc<dyn Observer>,
 }
 
-impl Observed {
+impl ObservedProvider {
     fn new(inner: Arc<dyn Provider>, name: &str, observer: &Arc<dyn Observer>) -> Self {
         Self { inner, name: name.to_owned(), observer: Arc::clone(observer) }
     }
 
-    fn asked(&self, request: &CompletionRequest) -> Completed {
-        Completed {
+    fn asked(&self, request: &CompletionRequest) -> ObservedCompletion {
+        ObservedCompletion {
             idempotency: request.idempotency.clone(),
             agent: request.agent.clone(),
             provider: self.name.clone(),
@@ -43,17 +43,24 @@ impl Observed {
             started: SystemTime::now(),
             took: std::time::Duration::ZERO,
             finish: Err("stopped".into()),
-            usage: Used::default(),
+            usage: CompletionUsage::default(),
             said: self.observer.wants_content().then(|| said(request)),
         }
     }
 }
 
-impl Provider for Observed {
-    fn complete<'a>(&'a self, request: CompletionRequest, listener: Listener<'a>) -> Completing<'a> {
+impl Provider for ObservedProvider {
+    fn complete<'a>(
+        &'a self,
+        request: CompletionRequest,
+        listener: StreamListener<'a>,
+    ) -> CompletionFuture<'a> {
         Box::pin(async move {
-            let mut watch =
-                Watch { observer: &self.observer, from: Instant::now(), seen: Some(self.asked(&request)) };
+            let mut watch = CompletionWatch {
+                observer: &self.observer,
+                from: Instant::now(),
+                seen: Some(self.asked(&request)),
+            };
             let result = self.inner.complete(request, listener).await;
             watch.over(&result);
             result
@@ -62,13 +69,13 @@ impl Provider for Observed {
 }
 
 /// A running completion. An abandoned one is reported too: it may have been paid for.
-struct Watch<'a> {
+struct CompletionWatch<'a> {
     observer: &'a Arc<dyn Observer>,
     from: Instant,
-    seen: Option<Completed>,
+    seen: Option<ObservedCompletion>,
 }
 
-impl Watch<'_> {
+impl CompletionWatch<'_> {
     fn over(&mut self, result: &Result<Completion, ProviderError>) {
         let Some(seen) = &mut self.seen else { return };
         match result {
@@ -76,7 +83,7 @@ impl Watch<'_> {
                 seen.finish = Ok(word(completion.stop_reason).into());
                 seen.response_model.clone_from(&completion.model);
                 let usage = &completion.usage;
-                seen.usage = Used {
+                seen.usage = CompletionUsage {
                     input_tokens: usage.input_tokens,
                     output_tokens: usage.output_tokens,
                     cached_tokens: usage.cached_tokens,
@@ -93,11 +100,11 @@ impl Watch<'_> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for CompletionWatch<'_> {
     fn drop(&mut self) {
         if let Some(mut seen) = self.seen.take() {
             seen.took = self.from.elapsed();
-            self.observer.observe(Observation::Completed(seen));
+            self.observer.observe(HostEvent::Completed(seen));
         }
     }
 }
@@ -113,13 +120,17 @@ fn word(reason: StopReason) -> &'static str {
     }
 }
 
-fn said(request: &CompletionRequest) -> Said {
+fn said(request: &CompletionRequest) -> TracedMessages {
     let input: Vec<Json> = request.messages.iter().map(spoken).collect();
     let system = match request.system.as_str() {
         "" => json!([]),
         text => json!([{"type": "text", "content": text}]),
     };
-    Said { system: system.to_string(), input: Json::from(input).to_string(), output: "[]".to_owned() }
+    TracedMessages {
+        system: system.to_string(),
+        input: Json::from(input).to_string(),
+        output: "[]".to_owned(),
+    }
 }
 
 fn spoken(message: &Message) -> Json {
@@ -131,17 +142,17 @@ fn spoken(message: &Message) -> Json {
 }
 
 /// Images are omitted from traces.
-fn part(part: &Part) -> Json {
+fn part(part: &MessagePart) -> Json {
     match part {
-        Part::Text { text } => json!({"type": "text", "content": text}),
-        Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
+        MessagePart::Text { text } => json!({"type": "text", "content": text}),
+        MessagePart::Image { media_type, .. } | MessagePart::ImageRef { media_type, .. } => {
             json!({"type": "blob", "mime_type": media_type, "modality": "image"})
         }
-        Part::Reasoning(reasoning) => json!({"type": "reasoning", "content": reasoning.text}),
-        Part::ToolUse(call) => {
+        MessagePart::Reasoning(reasoning) => json!({"type": "reasoning", "content": reasoning.text}),
+        MessagePart::ToolUse(call) => {
             json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.input.to_json()})
         }
-        Part::ToolResult(result) => {
+        MessagePart::ToolResult(result) => {
             json!({"type": "tool_call_response", "id": result.id, "response": result.content})
         }
     }

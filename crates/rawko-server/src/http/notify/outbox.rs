@@ -14,13 +14,13 @@ const RETRY_MS_MAX: i64 = 15 * 60 * 1000;
 
 /// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pending {
+pub(super) enum NoticeOutcome {
     Sent,
     Failed { retry_after_ms: Option<u64> },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Delivery {
+struct SentNotice {
     #[serde(default)]
     is_sent: bool,
     #[serde(default)]
@@ -33,7 +33,7 @@ struct Delivery {
 #[derive(Debug)]
 pub(super) struct Outbox {
     path: PathBuf,
-    deliveries: BTreeMap<String, Delivery>,
+    deliveries: BTreeMap<String, SentNotice>,
 }
 
 impl Outbox {
@@ -55,12 +55,12 @@ impl Outbox {
     }
 
     /// Records an attempt. Failed ones wait longer each time.
-    pub(super) fn note(&mut self, key: &str, outcome: Pending, now_ms: i64) {
+    pub(super) fn note(&mut self, key: &str, outcome: NoticeOutcome, now_ms: i64) {
         let known = self.deliveries.entry(key.to_owned()).or_default();
         known.attempts = known.attempts.saturating_add(1);
         match outcome {
-            Pending::Sent => known.is_sent = true,
-            Pending::Failed { retry_after_ms } => {
+            NoticeOutcome::Sent => known.is_sent = true,
+            NoticeOutcome::Failed { retry_after_ms } => {
                 let doubled = RETRY_MS.saturating_mul(1 << known.attempts.min(20)).min(RETRY_MS_MAX);
                 let named =
                     retry_after_ms.map(|ms| i64::try_from(ms).unwrap_or(RETRY_MS_MAX).min(RETRY_MS_MAX));
@@ -103,15 +103,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("outbox.json");
         let mut outbox = Outbox::open(&path).unwrap();
-        outbox.note("a", Pending::Sent, 0);
-        outbox.note("b", Pending::Failed { retry_after_ms: None }, 0);
-        outbox.note("c", Pending::Failed { retry_after_ms: Some(60_000) }, 0);
+        outbox.note("a", NoticeOutcome::Sent, 0);
+        outbox.note("b", NoticeOutcome::Failed { retry_after_ms: None }, 0);
+        outbox.note("c", NoticeOutcome::Failed { retry_after_ms: Some(60_000) }, 0);
         let mut again = Outbox::open(&path).unwrap();
         assert!(!again.is_due("a", i64::MAX) && again.is_due("new", 0));
         assert!(!again.is_due("b", 3_999) && again.is_due("b", 4_000));
         assert!(!again.is_due("c", 59_999) && again.is_due("c", 60_000));
         for _ in 0..40 {
-            again.note("b", Pending::Failed { retry_after_ms: None }, 0);
+            again.note("b", NoticeOutcome::Failed { retry_after_ms: None }, 0);
         }
         assert!(again.is_due("b", RETRY_MS_MAX), "attempts stay within 15 minutes");
         again.keep_only(&["b".to_owned()]);

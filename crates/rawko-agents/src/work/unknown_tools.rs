@@ -1,6 +1,6 @@
 //! Names of tools in settings that no program has. A blocked tool under a wrong name stays allowed, so this is an error.
 
-use rawko_chart::{Document, Span, nearest};
+use rawko_chart::{Span, SpannedValue, nearest};
 use rawko_host::{Section, SettingsReader};
 use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 
@@ -25,8 +25,8 @@ pub(super) fn in_phases(reader: &mut SettingsReader<'_>, sections: &[&Section]) 
     }
 }
 
-fn report(reader: &mut SettingsReader<'_>, list: Option<&Document>, what: &str) {
-    let items = list.and_then(Document::items).unwrap_or_default();
+fn report(reader: &mut SettingsReader<'_>, list: Option<&SpannedValue>, what: &str) {
+    let items = list.and_then(SpannedValue::items).unwrap_or_default();
     let names: Vec<(String, Span)> =
         items.iter().filter_map(|item| Some((item.text()?.to_owned(), item.span))).collect();
     for (rule, span) in names {

@@ -10,7 +10,7 @@ use super::outcome::{CommitResult, ResultAsk, Todo};
 use super::state::WorkerState;
 use crate::layout::{CHART, INSTANCE, SnapshotMark, WORK, from_hex, handler, key};
 
-type Marks = Json<Vec<SnapshotMark>>;
+type SnapshotMarks = Json<Vec<SnapshotMark>>;
 
 impl WorkerState {
     pub(super) async fn write(&self, ctx: &ObjectContext<'_>, written: CommitResult) -> HandlerResult<()> {
@@ -31,7 +31,8 @@ impl WorkerState {
             ctx.set(&key::record(record.seq), Json(record));
         }
         if let Some(snapshot) = snapshot {
-            let mut marks = ctx.get::<Marks>(key::SNAPSHOTS).await?.map(Json::into_inner).unwrap_or_default();
+            let mut marks =
+                ctx.get::<SnapshotMarks>(key::SNAPSHOTS).await?.map(Json::into_inner).unwrap_or_default();
             marks.push(SnapshotMark { step: snapshot.step, record: live.row.records });
             ctx.set(&key::snapshot(snapshot.step), Json(snapshot));
             ctx.set(key::SNAPSHOTS, Json(marks));

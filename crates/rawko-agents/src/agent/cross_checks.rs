@@ -1,31 +1,31 @@
 //! Checks across agent files: precedence, duplicate names, transitions to unknown agents.
 
 use rawko_chart::codes::agents::{DUPLICATE_AGENT, UNKNOWN_TRANSITION};
-use rawko_chart::{Finding, Severity, Source, nearest};
+use rawko_chart::{Finding, Severity, SourceFile, nearest};
 use rawko_host::Environment;
 
-use super::folders::Found;
-use super::read::{self, Reading};
+use super::folders::FoundFile;
+use super::read::{self, FileReading};
 use super::{Agents, COMPLETE, Level, Unusable, tool_names};
 
-type Problems = Vec<(Source, Vec<Finding>)>;
+type FileProblems = Vec<(SourceFile, Vec<Finding>)>;
 
 /// A file with its reading.
 struct One {
-    source: Source,
+    source: SourceFile,
     level: Level,
-    reading: Reading,
+    reading: FileReading,
 }
 
 pub(super) fn join(
-    found: Vec<Found>,
+    found: Vec<FoundFile>,
     environment: &Environment,
     servers: Option<&[String]>,
-) -> (Agents, Problems) {
-    let (mut files, mut problems): (Vec<One>, Problems) = (Vec::new(), Vec::new());
+) -> (Agents, FileProblems) {
+    let (mut files, mut problems): (Vec<One>, FileProblems) = (Vec::new(), Vec::new());
     for file in found {
         match file {
-            Found { is_other: true, source, unread, .. } => {
+            FoundFile { is_other: true, source, unread, .. } => {
                 problems.push((source, unread.into_iter().collect()))
             }
             file => files.push(one(file, environment)),
@@ -51,9 +51,9 @@ pub(super) fn join(
     (agents, problems)
 }
 
-fn one(found: Found, environment: &Environment) -> One {
+fn one(found: FoundFile, environment: &Environment) -> One {
     let mut reading = match &found.unread {
-        Some(_) => read::read(&Source::new("unread.yaml", ""), &found.stem, found.level, environment),
+        Some(_) => read::read(&SourceFile::new("unread.yaml", ""), &found.stem, found.level, environment),
         None => read::read(&found.source, &found.stem, found.level, environment),
     };
     if let Some(finding) = found.unread {
@@ -101,7 +101,7 @@ fn report_targets(files: &mut [One]) {
 
 impl Agents {
     /// Files nearest to the project come first; the first of a name is the agent, valid or not.
-    fn take(&mut self, source: &Source, reading: Reading, problems: &mut Problems) {
+    fn take(&mut self, source: &SourceFile, reading: FileReading, problems: &mut FileProblems) {
         let is_taken = self.get(&reading.name).is_some()
             || self.unusable.iter().any(|unusable| unusable.name == reading.name);
         match reading.agent {

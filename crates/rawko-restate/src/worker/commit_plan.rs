@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use rawko_core::{Event, Value};
 use rawko_host::HostError;
-use rawko_instance::{Action, Child, Instance, Message, Transaction};
+use rawko_instance::{DriverAction, Instance, StartedChild, StoredMessage, Transaction};
 use rawko_store::{Blob, Commit, InstanceKey, content};
 
-use super::blobs::{Gathered, Name};
-use super::charts::Charts;
+use super::blobs::{BlobsByName, Name};
+use super::charts::WorkerCharts;
 use super::environment::WorkerEnvironment;
 use super::outcome::{CommitResult, KeptChart, TimerAsk, Todo, WorkAsk};
-use crate::layout::{BlobText, ChartText, Live, Post, Row, hex};
+use crate::layout::{BlobText, ChartSource, LiveState, PostedEvent, StoredRow, hex};
 
 /// One run of the planner.
 pub(super) struct Planning<'a> {
     pub(super) environment: &'a WorkerEnvironment<'a>,
     pub(super) with: &'a [String],
     pub(super) now_ms: i64,
-    pub(super) charts: &'a Charts,
+    pub(super) charts: &'a WorkerCharts,
 }
 
 impl Planning<'_> {
@@ -28,8 +28,8 @@ impl Planning<'_> {
         &self,
         instance: &Instance,
         tx: Transaction,
-        before: Option<&Live>,
-        known: &Gathered,
+        before: Option<&LiveState>,
+        known: &BlobsByName,
     ) -> Result<CommitResult, HostError> {
         let Transaction { commit, children, actions, .. } = tx;
         let mut written = self.one(instance, commit, before, known);
@@ -38,7 +38,7 @@ impl Planning<'_> {
             agents.map(|it| (it.key(), it.agent().map(str::to_owned))).collect();
         written.children = children
             .into_iter()
-            .map(|Child { instance, commit }| self.one(&instance, commit, None, &Gathered::new()))
+            .map(|StartedChild { instance, commit }| self.one(&instance, commit, None, &BlobsByName::new()))
             .collect();
         for action in actions {
             self.assign(action, &agents, &mut written)?;
@@ -50,7 +50,7 @@ impl Planning<'_> {
     }
 
     /// Writes only the handler's own changes.
-    pub(super) fn touched(&self, live: Live) -> CommitResult {
+    pub(super) fn touched(&self, live: LiveState) -> CommitResult {
         let mut written = CommitResult::empty(live);
         arm(&mut written, self.now_ms);
         written
@@ -61,8 +61,8 @@ impl Planning<'_> {
         &self,
         instance: &Instance,
         commit: Commit,
-        before: Option<&Live>,
-        known: &Gathered,
+        before: Option<&LiveState>,
+        known: &BlobsByName,
     ) -> CommitResult {
         let kept = instance.save();
         let (records, lines) = before.map_or((0, 0), |live| (live.row.records, live.row.audit));
@@ -74,7 +74,7 @@ impl Planning<'_> {
         let packed = content::pack_new(&snapshot, &|name| known.contains_key(name));
         let blobs = texts_of(commit.blobs.into_iter().chain(packed.blobs), known);
         let last_at_ms = written_records.last().map(|record| record.at_ms);
-        let row = Row {
+        let row = StoredRow {
             updated_ms: last_at_ms.or(before.map(|live| live.row.updated_ms)).unwrap_or(kept.new.created_ms),
             key: kept.key,
             new: kept.new,
@@ -84,7 +84,7 @@ impl Planning<'_> {
             audit: lines + commit.audit.len() as u64,
             to_itself: before.map_or(0, |live| live.row.to_itself),
         };
-        let live = Live {
+        let live = LiveState {
             row,
             snapshot: packed.text.into_owned(),
             open: kept.open,
@@ -110,25 +110,30 @@ impl Planning<'_> {
     /// Assigns an action to the instance that requested it, which begins before any of its actions.
     fn assign(
         &self,
-        action: Action,
+        action: DriverAction,
         agents: &HashMap<InstanceKey, Option<String>>,
         written: &mut CommitResult,
     ) -> Result<(), HostError> {
         match action {
-            Action::Run { effect, .. } => {
+            DriverAction::Run { effect, .. } => {
                 let owner = owner(written, effect.instance);
                 let instance = Arc::clone(&owner.live.row.new.id);
                 let agent = agents.get(&effect.instance).cloned().flatten();
                 owner.todo.push(Todo::Run(WorkAsk { instance, agent, effect }));
             }
             // The worker that runs the effect notices that its result is no longer awaited.
-            Action::Stop { .. } => {}
-            Action::Deliver { to, message, .. } => self.post(to, message, written)?,
+            DriverAction::Stop { .. } => {}
+            DriverAction::Deliver { to, message, .. } => self.post(to, message, written)?,
         }
         Ok(())
     }
 
-    fn post(&self, to: InstanceKey, message: Message, written: &mut CommitResult) -> Result<(), HostError> {
+    fn post(
+        &self,
+        to: InstanceKey,
+        message: StoredMessage,
+        written: &mut CommitResult,
+    ) -> Result<(), HostError> {
         // Every recipient was looked up in the environment. A message without an address would be lost.
         let id = self
             .environment
@@ -139,8 +144,8 @@ impl Planning<'_> {
         if to_itself {
             written.live.row.to_itself += 1;
         }
-        let Message { event, key, child, spent } = message;
-        let post = Post { event, child, spent, from, to_itself, key };
+        let StoredMessage { event, key, child, spent } = message;
+        let post = PostedEvent { event, child, spent, from, to_itself, key };
         written.todo.push(Todo::Post { to: id, post });
         Ok(())
     }
@@ -154,7 +159,7 @@ impl Planning<'_> {
         let editions = self.environment.take_begun().into_iter().filter(new).collect::<Vec<_>>();
         editions
             .iter()
-            .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartText::of(it, self.now_ms) })
+            .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartSource::of(it, self.now_ms) })
             .collect()
     }
 }
@@ -196,7 +201,7 @@ fn sender(event: &Event) -> Option<Arc<str>> {
 }
 
 /// Returns each blob once, without those that are stored already.
-fn texts_of(blobs: impl Iterator<Item = Blob>, known: &Gathered) -> Vec<BlobText> {
+fn texts_of(blobs: impl Iterator<Item = Blob>, known: &BlobsByName) -> Vec<BlobText> {
     let mut seen: HashSet<Name> = HashSet::new();
     let new = blobs.filter(|blob| !known.contains_key(&blob.hash) && seen.insert(blob.hash));
     // Blobs are JSON text and strings, with a prefix letter.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
-use rawko_programs::checkpoints::{Author, EntryKind};
+use rawko_host::{Category, ServiceCall, ServiceError};
+use rawko_programs::checkpoints::{ChangeAuthor, EntryKind};
 use rawko_programs::checks::CheckReport;
 use rawko_programs::checks::LanguageServers;
 use rawko_programs::worktrees::{MergeError, Overlap, Worktree, WorktreeError, Worktrees};
@@ -25,13 +25,13 @@ const DIFF_BYTES_MAX: usize = 64 * 1024;
 
 /// The worktrees of a project, and the workshops of those in use.
 #[derive(Default)]
-pub struct Apart {
+pub struct ProjectWorktrees {
     worktrees: OnceLock<Result<Worktrees, String>>,
-    known: Mutex<Known>,
+    known: Mutex<OpenWorktrees>,
 }
 
 #[derive(Default)]
-struct Known {
+struct OpenWorktrees {
     changed: Option<SystemTime>,
     trees: Vec<(Worktree, Option<Arc<AgentServices>>)>,
 }
@@ -64,7 +64,7 @@ impl AgentServices {
             }
             // Another change may follow within the same tick of the clock.
             let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|age| age.as_millis() > 50);
-            *known = Known { changed: changed.filter(is_settled), trees };
+            *known = OpenWorktrees { changed: changed.filter(is_settled), trees };
         }
         let is_within = |tree: &Worktree| {
             instance
@@ -105,7 +105,7 @@ impl AgentServices {
             hooks: self.hooks.clone(),
             own_chart: self.own_chart.clone(),
             history: OnceLock::new(),
-            apart: Apart::default(),
+            apart: ProjectWorktrees::default(),
             worktree: Some(tree.name.clone()),
             worktree_bytes_max: self.worktree_bytes_max,
         }
@@ -167,7 +167,7 @@ pub(super) fn name_of(instance: &str, agent: &str) -> String {
 }
 
 /// The same for a program, which runs in a call of its caller.
-pub(super) fn name_of_call(call: &Call, agent: &str) -> String {
+pub(super) fn name_of_call(call: &ServiceCall, agent: &str) -> String {
     let safe = rawko_programs::checkpoints::ref_part;
     let item = call.idempotency.strip_prefix(&*call.instance).unwrap_or(&call.idempotency);
     format!("rawko/{}/{}", safe(&call.instance), safe(&format!("{agent}{}", item.replace('/', "."))))
@@ -223,7 +223,7 @@ pub(super) fn about(tree: &Worktree) -> WorktreeRecord {
 /// `git:merge`: merges the worktree of an agent into the project.
 pub(super) async fn merge(
     agent_services: &AgentServices,
-    call: &Call,
+    call: &ServiceCall,
     input: MergeInput,
 ) -> Result<MergeOutput, ServiceError> {
     let (worktrees, history) =
@@ -233,7 +233,7 @@ pub(super) async fn merge(
         let message = "`git:merge` needs `branch`: the branch of an agent's worktree";
         return Err(ServiceError::new(Category::Failed, message));
     };
-    let author = Author {
+    let author = ChangeAuthor {
         kind: EntryKind::Merge,
         instance: call.instance.to_string(),
         call: call.idempotency.to_string(),
@@ -275,7 +275,7 @@ pub(super) async fn merge(
                 rawko_programs::checkpoints::net_changes(&history.entries().map_err(failed)?, |other| {
                     other.number == entry.number
                 });
-            let undo = Author { kind: EntryKind::Undo, ..author };
+            let undo = ChangeAuthor { kind: EntryKind::Undo, ..author };
             history.revert(&net, &undo, false).await.map_err(failed)?;
         }
         let details = MergeFailure {

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use rawko_core::{Chart, Event, NodeId, Snapshot, StepError, Trigger, Value, start, step};
+use rawko_core::{Chart, Event, NodeId, Snapshot, StepError, TransitionTrigger, Value, start, step};
 use rustc_hash::FxHashSet;
 
 use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
@@ -29,16 +29,18 @@ pub(crate) fn suspects(lowered: &LoweredChart) -> Suspects {
     for (number, node) in lowered.blueprint.nodes.iter().enumerate() {
         for (at, transition) in node.transitions.iter().enumerate() {
             match &transition.trigger {
-                Trigger::Always => {
+                TransitionTrigger::Always => {
                     let guard = transition.guard.as_ref();
                     if guard.is_some_and(|guard| guard.expr.reads_states()) {
                         suspects.guards.push(guard_span(&lowered.places, NodeId(number as u32), at));
                     }
                 }
-                Trigger::Event(name) if !name.ends_with('*') && seen.insert(name) => {
+                TransitionTrigger::Event(name) if !name.ends_with('*') && seen.insert(name) => {
                     suspects.events.push(Event::named(&**name, Value::Null));
                 }
-                Trigger::Event(_) | Trigger::After(_) | Trigger::Item { .. } => {}
+                TransitionTrigger::Event(_)
+                | TransitionTrigger::After(_)
+                | TransitionTrigger::Item { .. } => {}
             }
         }
     }

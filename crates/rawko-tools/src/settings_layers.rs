@@ -1,11 +1,11 @@
 //! Tool settings of several files: managed, the user's, the project's. Each file only narrows the permissions of those
 //! outside of it; preferences such as a timeout are the nearest file's.
 
-use rawko_chart::Document;
+use rawko_chart::SpannedValue;
 use rawko_process::{Egress, common_hosts, covers_host};
 use rawko_settings::{Section, SettingsReader};
 
-use super::grant::Layer;
+use super::grant::GrantLayer;
 use super::sampling::SamplingSettings;
 use super::settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 
@@ -15,14 +15,14 @@ pub struct LayeredTools {
     /// The settings of the tools, narrowed by every layer.
     pub settings: ToolSettings,
     /// Outermost first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<GrantLayer>,
 }
 
 impl LayeredTools {
     /// Reads the sections `tools`, the nearest to the project first. Problems are reported to the reader.
     pub fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
         let mut all = Self { settings: ToolSettings::default(), layers: Vec::new() };
-        let mut outer: Vec<&Document> = Vec::new();
+        let mut outer: Vec<&SpannedValue> = Vec::new();
         for section in sections.iter().rev() {
             let read = ToolSettings::read(reader, &section.document);
             let own = read.project_layer();
@@ -30,8 +30,8 @@ impl LayeredTools {
                 ".rawko/config.yaml" => own.source.clone(),
                 file => format!("the settings of the person (`tools` in {file})"),
             };
-            all.layers.push(Layer { source, ..own });
-            let place = Place { outer: &outer, inner: &section.document };
+            all.layers.push(GrantLayer { source, ..own });
+            let place = SectionFiles { outer: &outer, inner: &section.document };
             all.settings = narrowed(all.settings, read, &place);
             outer.push(&section.document);
         }
@@ -43,12 +43,12 @@ impl LayeredTools {
 }
 
 /// The files around a section, to know which keys were set where.
-struct Place<'d> {
-    outer: &'d [&'d Document],
-    inner: &'d Document,
+struct SectionFiles<'d> {
+    outer: &'d [&'d SpannedValue],
+    inner: &'d SpannedValue,
 }
 
-impl Place<'_> {
+impl SectionFiles<'_> {
     fn is_set(&self, keys: &[&str]) -> bool {
         at(self.inner, keys).is_some()
     }
@@ -73,12 +73,12 @@ impl Place<'_> {
     }
 }
 
-fn at<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
+fn at<'d>(document: &'d SpannedValue, keys: &[&str]) -> Option<&'d SpannedValue> {
     keys.iter().try_fold(document, |document, key| document.get(key))
 }
 
 /// Takes settings apart completely, so that a new setting does not compile until its narrowing is defined here.
-fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> ToolSettings {
+fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &SectionFiles<'_>) -> ToolSettings {
     let ToolSettings {
         bash,
         web,
@@ -116,7 +116,7 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
 fn narrowed_sampling(
     outer: Option<SamplingSettings>,
     inner: Option<SamplingSettings>,
-    place: &Place<'_>,
+    place: &SectionFiles<'_>,
 ) -> Option<SamplingSettings> {
     match (place.is_set(&["sampling"]), place.is_set_outside(&["sampling"])) {
         (false, _) => outer,
@@ -126,7 +126,11 @@ fn narrowed_sampling(
 }
 
 /// Hosts that programs may reach: those that every file with the key allows.
-fn narrowed_network(outer: Option<Egress>, inner: Option<Egress>, place: &Place<'_>) -> Option<Egress> {
+fn narrowed_network(
+    outer: Option<Egress>,
+    inner: Option<Egress>,
+    place: &SectionFiles<'_>,
+) -> Option<Egress> {
     match (place.is_set(&["network"]), place.is_set_outside(&["network"])) {
         (false, _) => outer,
         (true, false) => inner,
@@ -134,7 +138,7 @@ fn narrowed_network(outer: Option<Egress>, inner: Option<Egress>, place: &Place<
     }
 }
 
-fn narrowed_bash(outer: BashSettings, inner: BashSettings, place: &Place<'_>) -> BashSettings {
+fn narrowed_bash(outer: BashSettings, inner: BashSettings, place: &SectionFiles<'_>) -> BashSettings {
     let BashSettings {
         timeout,
         output_max,
@@ -163,7 +167,7 @@ fn narrowed_bash(outer: BashSettings, inner: BashSettings, place: &Place<'_>) ->
     }
 }
 
-fn narrowed_web(outer: WebSettings, inner: WebSettings, place: &Place<'_>) -> WebSettings {
+fn narrowed_web(outer: WebSettings, inner: WebSettings, place: &SectionFiles<'_>) -> WebSettings {
     let WebSettings { hosts, private } = inner;
     // A host in `private` may be fetched although `hosts` does not list it.
     let mut limits = Vec::new();
@@ -193,7 +197,7 @@ mod tests {
         let section = |(file, text): &(&str, &str)| Section {
             key: "tools".into(),
             file: (*file).into(),
-            document: Document::read(text).unwrap(),
+            document: SpannedValue::read(text).unwrap(),
         };
         let sections: Vec<Section> = files.iter().map(section).collect();
         let mut reader = SettingsReader::new(Environment::none());

@@ -8,18 +8,18 @@ use rawko_instance::{Ledger, Spent, agent_of, is_counted};
 use rawko_store::{InstanceRow, Record, RecordKind};
 
 use crate::error::HostError;
-use crate::reader::Reader;
+use crate::reader::SnapshotReader;
 
 /// The service and children of an invocation, oldest child first.
 #[derive(Default)]
-struct Invoked {
+struct PastInvocation {
     src: String,
     children: VecDeque<Spent>,
 }
 
 /// Returns the ledger after a step. Spending that cannot be dated counts as earlier, so a budget may come out smaller
 /// but never larger. The budget of a state that was left since starts over.
-pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
+pub(crate) fn ledger_at(reader: &SnapshotReader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
     let Ledger { total, scopes, .. } = Ledger::read(row.head.ledger.as_deref());
     if step >= row.step || total.is_nothing() {
         return Ok(Ledger { total, scopes, ..Ledger::default() });
@@ -28,8 +28,8 @@ pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result
     Ok(Ledger { total: total.minus(later), scopes, ..Ledger::default() })
 }
 
-fn answers_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
-    let mut known: HashMap<u64, Invoked> = HashMap::new();
+fn answers_after(reader: &SnapshotReader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
+    let mut known: HashMap<u64, PastInvocation> = HashMap::new();
     for child in reader.store().children(&row.new.id)? {
         if let Some(parent) = &child.new.parent {
             known.entry(parent.invocation).or_default().children.push_back(spent_by_child(&child));
@@ -58,7 +58,7 @@ fn is_taken(record: &Record) -> bool {
 }
 
 /// Counts the calls after a step. The audit has one line per counted call, with the step in its key.
-fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
+fn calls_after(reader: &SnapshotReader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
     let lines = reader.store().audit(Some(&row.new.id), usize::MAX)?;
     let is_later = |key: &str| {
         let step_of = key.rsplit('/').nth(1).and_then(|number| number.parse::<u64>().ok());
@@ -71,7 +71,7 @@ fn calls_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, H
 }
 
 /// Returns the spending that was recorded with a result.
-fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
+fn spent_on(event: &Event, known: &mut HashMap<u64, PastInvocation>) -> Spent {
     let (invocation, data) = match event {
         Event::InvokeDone { invocation, data } => (invocation, data),
         Event::InvokeFailed { invocation, error } => (invocation, error),
@@ -106,7 +106,7 @@ fn spent_by_child(child: &InstanceRow) -> Spent {
 }
 
 /// Returns `None` for records of another shape: the input of a start, the edits of a fork.
-fn read<T: serde::de::DeserializeOwned>(reader: &Reader, text: &str) -> Result<Option<T>, HostError> {
+fn read<T: serde::de::DeserializeOwned>(reader: &SnapshotReader, text: &str) -> Result<Option<T>, HostError> {
     if text.is_empty() {
         return Ok(None);
     }

@@ -30,11 +30,11 @@ impl Root {
     }
 
     /// Opens the directory of a path.
-    pub(crate) fn parent(&self, path: &Path) -> io::Result<Parent> {
+    pub(crate) fn parent(&self, path: &Path) -> io::Result<OpenParent> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let flags = path_handle_flags() | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        Ok(Parent { handle: self.beneath(above, flags)?, path: self.path.join(above), name })
+        Ok(OpenParent { handle: self.beneath(above, flags)?, path: self.path.join(above), name })
     }
 
     /// Creates a directory and those above it.
@@ -109,14 +109,14 @@ fn above(path: &Path) -> Vec<&Path> {
 }
 
 /// An open directory, and a name in it.
-pub(crate) struct Parent {
+pub(crate) struct OpenParent {
     handle: OwnedFd,
     /// Its path, for systems that have no path of an open directory: a race remains there.
     path: PathBuf,
     name: OsString,
 }
 
-impl Parent {
+impl OpenParent {
     /// Returns the path through the open directory: it stays there, whichever links are made.
     pub(crate) fn path(&self) -> PathBuf {
         self.beside(&self.name)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::project::DUPLICATE_CHART;
-use rawko_chart::{Document, Finding, Source};
+use rawko_chart::{Finding, SourceFile, SpannedValue};
 
 use crate::files;
 
@@ -16,7 +16,7 @@ pub(crate) struct Twins {
 
 impl Twins {
     /// Adds a chart and returns a finding if another chart of its project has the same name. The later one is reported.
-    pub(crate) fn meet(&mut self, home: &Path, path: &Path, source: &Source) -> Option<Finding> {
+    pub(crate) fn meet(&mut self, home: &Path, path: &Path, source: &SourceFile) -> Option<Finding> {
         let (id, version) = super::identity(source.text.as_bytes())?;
         let version = if version.is_empty() { "0.0.0".to_owned() } else { version };
         let called = format!("{id}@{version}");
@@ -24,7 +24,7 @@ impl Twins {
         if earlier == path {
             return None;
         }
-        let document = Document::read(&source.text).ok()?;
+        let document = SpannedValue::read(&source.text).ok()?;
         let id = document.get("statechart").unwrap_or(&document).get("id")?;
         let message = format!("`{called}` is already the id of the chart in `{}`", files::shown(earlier));
         Some(DUPLICATE_CHART.at(id.span, message).help("give one of them another `id` or `version`"))

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::types::{AgentInput, CallPolicy};
 use super::{AgentServices, charts};
-use crate::agent::{AgentFile, Kind};
+use crate::agent::{AgentFile, AgentKind};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -18,12 +18,12 @@ impl AgentResolver for AgentServices {
     fn resolve(&self, casting: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError> {
         let agent = self.agent(casting.agent)?;
         match agent.kind {
-            Kind::Llm | Kind::Scripted => {
+            AgentKind::Llm | AgentKind::Scripted => {
                 Ok(AgentBinding::Chart { chart: "agent".into(), input: input(agent, casting) })
             }
-            Kind::Human => Ok(AgentBinding::Person { input: asked(agent, casting.input) }),
-            Kind::Process | Kind::Acp => Ok(AgentBinding::Service),
-            Kind::Chart => charts::binding(agent, casting),
+            AgentKind::Human => Ok(AgentBinding::Person { input: asked(agent, casting.input) }),
+            AgentKind::Process | AgentKind::Acp => Ok(AgentBinding::Service),
+            AgentKind::Chart => charts::binding(agent, casting),
         }
     }
 

@@ -3,12 +3,12 @@
 
 use rawko_core::Value;
 
-use crate::message::{Part, Reasoning, StopReason, ToolUse};
+use crate::message::{MessagePart, Reasoning, StopReason, ToolUse};
 use crate::provider::StreamEvent;
 
 /// Token counts as the provider reported them. Zero means unknown: some report 0 for everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct TokenCounts {
     /// Includes tokens read from a cache.
     pub(super) input: u64,
     pub(super) cached: u64,
@@ -20,17 +20,17 @@ pub(super) struct Counted {
 }
 
 pub(super) struct CompletionBuilder {
-    pieces: Vec<Piece>,
+    pieces: Vec<StreamPiece>,
     events: Vec<StreamEvent>,
     pub(super) stop: Option<StopReason>,
-    pub(super) counted: Counted,
+    pub(super) counted: TokenCounts,
     /// Title and address of pages that the service's own search used.
     sources: Vec<(String, String)>,
     /// Number of the next tool use that has no id from its provider.
     next_id: u64,
 }
 
-enum Piece {
+enum StreamPiece {
     Text(String),
     Tool(ToolPiece),
     Reasoning(Reasoning),
@@ -43,11 +43,11 @@ struct ToolPiece {
     id: String,
     name: String,
     json: String,
-    stage: Stage,
+    stage: StreamStage,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum StreamStage {
     /// The name may still grow.
     Naming,
     /// The start event was sent.
@@ -61,7 +61,7 @@ impl CompletionBuilder {
             pieces: Vec::new(),
             events: Vec::new(),
             stop: None,
-            counted: Counted::default(),
+            counted: TokenCounts::default(),
             sources: Vec::new(),
             next_id,
         }
@@ -69,7 +69,7 @@ impl CompletionBuilder {
 
     /// Returns true if there is no answer yet; reasoning alone is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Reasoning(_)))
+        self.pieces.iter().all(|piece| matches!(piece, StreamPiece::Reasoning(_)))
     }
 
     pub(super) fn take_events(&mut self) -> Vec<StreamEvent> {
@@ -81,9 +81,9 @@ impl CompletionBuilder {
             return;
         }
         match self.pieces.last_mut() {
-            Some(Piece::Text(said)) => said.push_str(text),
-            Some(Piece::Tool(_) | Piece::Reasoning(_)) | None => {
-                self.pieces.push(Piece::Text(text.to_owned()))
+            Some(StreamPiece::Text(said)) => said.push_str(text),
+            Some(StreamPiece::Tool(_) | StreamPiece::Reasoning(_)) | None => {
+                self.pieces.push(StreamPiece::Text(text.to_owned()))
             }
         }
         self.events.push(StreamEvent::TextDelta { text: text.to_owned() });
@@ -103,27 +103,27 @@ impl CompletionBuilder {
         if !reasoning.text.is_empty() {
             self.events.push(StreamEvent::ReasoningDelta { text: reasoning.text.clone() });
         }
-        self.pieces.push(Piece::Reasoning(reasoning));
+        self.pieces.push(StreamPiece::Reasoning(reasoning));
     }
 
     /// Changes the block of reasoning that is open, or a new one after anything else.
     pub(super) fn edit_reasoning(&mut self, edit: impl FnOnce(&mut Reasoning)) {
-        if let Some(Piece::Reasoning(reasoning)) = self.pieces.last_mut() {
+        if let Some(StreamPiece::Reasoning(reasoning)) = self.pieces.last_mut() {
             return edit(reasoning);
         }
         let mut reasoning = Reasoning::default();
         edit(&mut reasoning);
-        self.pieces.push(Piece::Reasoning(reasoning));
+        self.pieces.push(StreamPiece::Reasoning(reasoning));
     }
 
     /// Adds a piece of a tool use. Empty fields were absent from the piece; repeated fields are not added again.
     pub(super) fn tool(&mut self, key: u64, id: &str, name: &str, json: &str) {
         let at = self.tool_at(key, id);
-        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
-        if tool.id.is_empty() && tool.stage == Stage::Naming {
+        let Some(StreamPiece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.id.is_empty() && tool.stage == StreamStage::Naming {
             tool.id.push_str(id);
         }
-        if tool.stage == Stage::Naming && tool.name != name {
+        if tool.stage == StreamStage::Naming && tool.name != name {
             tool.name.push_str(name);
         }
         if !json.is_empty() {
@@ -164,49 +164,55 @@ impl CompletionBuilder {
         let is_same = |tool: &ToolPiece| id.is_empty() || tool.id.is_empty() || tool.id == id;
         let known = self
             .latest(key)
-            .filter(|at| matches!(self.pieces.get(*at), Some(Piece::Tool(tool)) if is_same(tool)));
+            .filter(|at| matches!(self.pieces.get(*at), Some(StreamPiece::Tool(tool)) if is_same(tool)));
         known.unwrap_or_else(|| {
             let (id, name, json) = (String::new(), String::new(), String::new());
-            self.pieces.push(Piece::Tool(ToolPiece { key, id, name, json, stage: Stage::Naming }));
+            self.pieces.push(StreamPiece::Tool(ToolPiece {
+                key,
+                id,
+                name,
+                json,
+                stage: StreamStage::Naming,
+            }));
             self.pieces.len() - 1
         })
     }
 
     fn latest(&self, key: u64) -> Option<usize> {
-        self.pieces.iter().rposition(|piece| matches!(piece, Piece::Tool(tool) if tool.key == key))
+        self.pieces.iter().rposition(|piece| matches!(piece, StreamPiece::Tool(tool) if tool.key == key))
     }
 
     fn open(&mut self, at: usize) {
-        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
-        if tool.stage != Stage::Naming {
+        let Some(StreamPiece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.stage != StreamStage::Naming {
             return;
         }
         if tool.id.is_empty() {
             tool.id = format!("{MADE_UP}{}", self.next_id);
             self.next_id += 1;
         }
-        tool.stage = Stage::Open;
+        tool.stage = StreamStage::Open;
         self.events.push(StreamEvent::ToolUseStart { id: tool.id.clone(), name: tool.name.clone() });
     }
 
     fn add_input(&mut self, at: usize, json: &str) {
-        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        let Some(StreamPiece::Tool(tool)) = self.pieces.get_mut(at) else { return };
         tool.json.push_str(json);
         self.events.push(StreamEvent::ToolUseInput { id: tool.id.clone(), json: json.to_owned() });
     }
 
     fn close(&mut self, at: usize) {
         self.open(at);
-        let Some(Piece::Tool(tool)) = self.pieces.get_mut(at) else { return };
-        if tool.stage != Stage::Closed {
-            tool.stage = Stage::Closed;
+        let Some(StreamPiece::Tool(tool)) = self.pieces.get_mut(at) else { return };
+        if tool.stage != StreamStage::Closed {
+            tool.stage = StreamStage::Closed;
             self.events.push(StreamEvent::ToolUseEnd { id: tool.id.clone(), name: tool.name.clone() });
         }
     }
 
     /// Returns the message and its stop reason. Drops a tool use that was cut off by the output limit, because its
     /// input is incomplete. `origin` is the `provider/model` of the reasoning.
-    pub(super) fn finish(&mut self, origin: &str) -> (Vec<Part>, StopReason) {
+    pub(super) fn finish(&mut self, origin: &str) -> (Vec<MessagePart>, StopReason) {
         if !self.sources.is_empty() {
             let lines = self.sources.iter().map(|(title, url)| format!("- {title} {url}"));
             let list = lines.collect::<Vec<_>>().join("\n");
@@ -215,8 +221,9 @@ impl CompletionBuilder {
         (0..self.pieces.len()).for_each(|at| self.close(at));
         let said = self.stop.unwrap_or(StopReason::Other);
         let pieces = std::mem::take(&mut self.pieces);
-        let parts: Vec<Part> = pieces.into_iter().filter_map(|piece| part(piece, said, origin)).collect();
-        let stop = stop_reason(said, parts.iter().any(|part| matches!(part, Part::ToolUse(_))));
+        let parts: Vec<MessagePart> =
+            pieces.into_iter().filter_map(|piece| part(piece, said, origin)).collect();
+        let stop = stop_reason(said, parts.iter().any(|part| matches!(part, MessagePart::ToolUse(_))));
         (parts, stop)
     }
 }
@@ -238,19 +245,21 @@ fn stop_reason(said: StopReason, has_tools: bool) -> StopReason {
     }
 }
 
-fn part(piece: Piece, said: StopReason, origin: &str) -> Option<Part> {
+fn part(piece: StreamPiece, said: StopReason, origin: &str) -> Option<MessagePart> {
     match piece {
-        Piece::Reasoning(it) if it.text.is_empty() && it.signature.is_none() => None,
-        Piece::Reasoning(it) => Some(Part::Reasoning(Reasoning { origin: origin.to_owned(), ..it })),
-        Piece::Text(text) => Some(Part::Text { text }),
-        Piece::Tool(ToolPiece { id, name, json, .. }) => {
+        StreamPiece::Reasoning(it) if it.text.is_empty() && it.signature.is_none() => None,
+        StreamPiece::Reasoning(it) => {
+            Some(MessagePart::Reasoning(Reasoning { origin: origin.to_owned(), ..it }))
+        }
+        StreamPiece::Text(text) => Some(MessagePart::Text { text }),
+        StreamPiece::Tool(ToolPiece { id, name, json, .. }) => {
             let input = match input(&json) {
                 Some(input) => input,
                 None if said == StopReason::Length => return None,
                 // The tool rejects this input, and the model sees its own text in the error.
                 None => Value::from(json),
             };
-            Some(Part::ToolUse(ToolUse { id, name, input }))
+            Some(MessagePart::ToolUse(ToolUse { id, name, input }))
         }
     }
 }

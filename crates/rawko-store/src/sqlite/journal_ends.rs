@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::recent::Recent;
 use super::rows::{self, uint};
-use crate::chain::{self, Link};
+use crate::chain::{self, ChainLink};
 use crate::{Record, RecordKind};
 
 /// The tips of the instances that committed last.
@@ -17,9 +17,9 @@ pub(super) struct Tip {
     /// The last successful step; `None` before the first.
     pub(super) step: Option<u64>,
     /// The link of the record of that step.
-    pub(super) step_link: Link,
+    pub(super) step_link: ChainLink,
     /// The link of the last record, possibly of a failed step.
-    pub(super) link: Link,
+    pub(super) link: ChainLink,
 }
 
 impl Tip {
@@ -69,8 +69,8 @@ impl Tip {
 /// A tip that is assembled from records, newest first.
 #[derive(Default)]
 struct Ends {
-    link: Option<Link>,
-    step: Option<(u64, Link)>,
+    link: Option<ChainLink>,
+    step: Option<(u64, ChainLink)>,
 }
 
 impl Ends {
