@@ -220,8 +220,8 @@ statechart:
         let simulated =
             run(dir, &["simulate", "joins.yaml", "--services", "stubs.json", "--json"], "").stdout;
         let simulated = simulated.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let simulated = simulated.map(|line: serde_json::Value| line["output"].clone());
-        let simulated = simulated.filter(|output| !output.is_null()).last();
+        let mut simulated = simulated.map(|line: serde_json::Value| line["output"].clone());
+        let simulated = simulated.rfind(|output| !output.is_null());
         let id = format!("i{number}");
         run(dir, &["run", "joins.yaml", "--id", &id], "");
         let shown = run(dir, &["show", &id, "--json"], "").stdout;
