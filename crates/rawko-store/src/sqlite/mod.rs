@@ -8,6 +8,7 @@ mod check;
 mod connection;
 mod contents;
 mod counts;
+mod create;
 mod entries;
 mod family;
 mod fault;
@@ -24,6 +25,7 @@ mod snapshots;
 mod tips;
 mod upgrade;
 mod verify;
+mod wal;
 mod watch;
 mod write;
 
@@ -41,7 +43,7 @@ use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-pub use backup::Restored;
+pub use backup::{Check, Restored};
 use connection::Readers;
 use counts::Counts;
 use fault::ReadError;
@@ -82,6 +84,7 @@ impl SqliteStore {
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         owner::refuse_lost_file(path)?;
+        wal::refuse_damage(path)?;
         let write_side = match options.read_only {
             true => None,
             false => Some(WriteSide::open(path, options.size_max_bytes)?),
@@ -96,8 +99,12 @@ impl SqliteStore {
         Ok(SqliteStore { place, readers, write_side, owned, counts: Counts::default() })
     }
 
-    /// Returns true for a file whose creation as a store was interrupted: there is nothing in it.
+    /// Returns true for a file whose creation as a store was interrupted by an earlier release: there is nothing in it.
+    /// An empty file is a store that was truncated.
     pub fn is_blank(path: &Path) -> bool {
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
+            return false;
+        }
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let tables = rusqlite::Connection::open_with_flags(path, flags).and_then(|file| {
             file.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))

@@ -1,9 +1,13 @@
 //! `rawko audit verify`: proves that nothing was changed, moved or deleted in the journals and in the audit.
 
-use rawko_store::{ChainProblem, ChainReport, Options, SqliteStore};
+use std::sync::Arc;
+
+use rawko_host::Reader;
+use rawko_store::{ChainKind, ChainProblem, ChainReport, Options, SqliteStore};
 use serde_json::json;
 
 use crate::console::{Console, Style};
+use crate::doctor::contradictions;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
@@ -48,13 +52,23 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.insist_on_file("audit verify")?;
     place.insist_on_store()?;
     let options = Options { read_only: true, ..Options::default() };
-    let report = SqliteStore::open(&place.store, options)?.verify_chains()?;
+    let store = Arc::new(SqliteStore::open(&place.store, options)?);
+    let mut report = store.verify_chains()?;
+    if report.problems.is_empty() {
+        report.problems = contradictions(&Reader::new(store))?;
+    }
     if *json {
         console.line(&as_json(&report).to_string())?;
     } else {
         print(&place, &report, console)?;
     }
     Ok(if report.problems.is_empty() { Verdict::Done } else { Verdict::Failed })
+}
+
+/// Returns the instances whose rows contradict their journal.
+fn contradictions(reader: &Reader) -> Result<Vec<ChainProblem>, Failure> {
+    let problem = |message| ChainProblem { chain: ChainKind::Journal, instance: None, step: None, message };
+    Ok(contradictions::find(reader)?.into_iter().map(problem).collect())
 }
 
 fn as_json(report: &ChainReport) -> serde_json::Value {

@@ -74,3 +74,45 @@ fn a_sound_store_has_no_contradictions() {
     assert_eq!(run(dir.path(), &["send", "r-1", "NOTE"], "").code, Some(0));
     assert!(doctor(dir.path()).contains("intact"));
 }
+
+/// A backup and a restore find what `doctor` finds, and change nothing then.
+#[test]
+fn backup_restore_and_audit_verify_find_a_changed_chart() {
+    let changed = "UPDATE charts SET text = replace(text, 'onDone: accepted', 'onDone: refused')";
+    let (dir, keeper, told) = damaged(changed);
+    assert!(told.contains("damaged"), "{told}");
+    let verified = run(dir.path(), &["audit", "verify"], "");
+    assert_eq!(verified.code, Some(1), "{}{}", verified.stdout, verified.stderr);
+    assert!(verified.stdout.contains("instance `r-1`"), "{}", verified.stdout);
+    let saved = run(dir.path(), &["backup", "copy.db"], "");
+    assert_eq!(saved.code, Some(1), "{}{}", saved.stdout, saved.stderr);
+    assert!(saved.stdout.contains("damaged") && !saved.stdout.contains("verified"), "{}", saved.stdout);
+    keeper
+        .execute("UPDATE charts SET text = replace(text, 'onDone: refused', 'onDone: accepted')", [])
+        .unwrap();
+    drop(keeper);
+    let restored = run(dir.path(), &["restore", "copy.db"], "");
+    assert_ne!(restored.code, Some(0), "{}", restored.stdout);
+    assert!(restored.stderr.contains("instance `r-1`"), "{}", restored.stderr);
+    assert!(doctor(dir.path()).contains("intact"), "the store was replaced");
+}
+
+#[test]
+fn a_truncated_store_is_a_problem_and_no_new_one() {
+    let dir = directory(&[("review.yaml", REVIEW)]);
+    run(dir.path(), &["run", "review.yaml", "--id", "r-1"], "");
+    run(dir.path(), &["backup", "copy.db"], "");
+    std::fs::write(store_of(dir.path()), "").unwrap();
+    let told = doctor(dir.path());
+    assert!(told.contains("was truncated to 0 bytes"), "{told}");
+    for command in
+        [&["run", "review.yaml", "--id", "r-3"][..], &["ps"], &["backup", "other.db"], &["audit", "verify"]]
+    {
+        let refused = run(dir.path(), command, "");
+        assert_ne!(refused.code, Some(0), "{command:?}: {}", refused.stdout);
+        assert!(refused.stderr.contains("was truncated to 0 bytes"), "{command:?}: {}", refused.stderr);
+    }
+    assert_eq!(std::fs::metadata(store_of(dir.path())).unwrap().len(), 0);
+    assert_eq!(run(dir.path(), &["restore", "copy.db"], "").code, Some(0));
+    assert!(doctor(dir.path()).contains("intact"));
+}
