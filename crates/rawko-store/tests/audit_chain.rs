@@ -192,10 +192,37 @@ fn a_break_stays_a_break_when_the_host_goes_on() {
     );
 }
 
+/// The row of an instance does not have the end of the audit when a host is killed; the journal does.
+#[test]
+fn the_end_of_the_audit_survives_a_kill_and_the_next_host_continues_it() {
+    let (_directory, path) = filled(false);
+    let lines = |path: &Path| -> i64 {
+        let connection = Connection::open(path).unwrap();
+        connection.query_row("SELECT audit_lines FROM instances WHERE key = 2", [], |row| row.get(0)).unwrap()
+    };
+    let keeper = Connection::open(&path).unwrap();
+    keeper.query_row("SELECT count(*) FROM audit", [], |_| Ok(())).unwrap();
+    assert_eq!(lines(&path), 0, "the row follows behind");
+    let store = open(&path);
+    store.commit(&[Commit { audit: vec![line(2, 7, "allowed")], ..step(2, STEPS + 1) }]).unwrap();
+    // A line without a record, after one in a record that is not indexed.
+    store
+        .commit(&[Commit {
+            audit: vec![line(2, 7, "answered")],
+            instance: InstanceKey(2),
+            ..Commit::default()
+        }])
+        .unwrap();
+    assert_eq!(problems(&path), []);
+    drop(store);
+    assert_eq!(problems(&path), []);
+    assert_eq!(lines(&path), 2 * i64::try_from(STEPS).unwrap() + 2);
+}
+
 #[test]
 fn stores_of_every_format_are_intact_once_upgraded() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    for format in 1..=5 {
+    for format in 1..=6 {
         let from = corpus.join(format!("format-{format}/store.db"));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");

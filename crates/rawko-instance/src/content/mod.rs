@@ -83,14 +83,11 @@ pub fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreE
 
 /// Returns the text form of a hash.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    let digit = |four_bits: u8| DIGITS[usize::from(four_bits & 15)];
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.extend([digit(byte >> 4), digit(*byte)]);
-    }
-    text
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let text: Vec<u8> = digits.map(|digit| DIGITS[usize::from(digit)]).collect();
+    // Only digits, so it is always valid.
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Reads a hash as it is written in texts.

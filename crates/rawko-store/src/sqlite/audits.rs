@@ -1,44 +1,96 @@
-//! The audit and its chain: lines are appended with a link to the one before of the same instance, whose row holds the
-//! end. Separate from the journal, because lines are found by the instance's name.
+//! The audit and its chain: lines are appended with a link to the one before of the same instance. The end is in the
+//! last record that came with a line, and once that is indexed in the row of the instance. Separate from the journal,
+//! because lines are found by the instance's name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batch::{Batch, Failure};
+use super::recent::Recent;
 use super::rows::{self, AUDIT, uint};
 use crate::chain::{self, Link};
 use crate::report::{ChainKind, ChainProblem};
 use crate::{AuditLine, Commit};
 
+/// The end of an instance's audit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AuditEnd {
+    /// The instance's key; `None` if there is no such instance.
+    key: Option<i64>,
+    pub(super) lines: i64,
+    pub(super) link: Link,
+}
+
+/// The ends of the audits that were written last, by the instance's id.
+pub(super) type AuditEnds = Recent<Arc<str>, AuditEnd>;
+
 impl Batch<'_> {
-    /// Appends the audit lines of a commit, and moves the ends of their chains.
-    pub(super) fn audit(&self, commit: &Commit) -> Result<(), Failure> {
+    /// Links the audit lines of a commit, each to the one before of its instance. Returns the links, and the end for the
+    /// commit's last record; all other ends are written here.
+    pub(super) fn link_lines(&mut self, commit: &Commit) -> Result<(Vec<Link>, Option<AuditEnd>), Failure> {
+        let mut links = Vec::with_capacity(commit.audit.len());
+        let mut own = None;
         let mut lines = commit.audit.iter().peekable();
-        while let Some(first) = lines.peek().map(|line| line.instance.clone()) {
-            let sql = "SELECT audit_chain FROM instances WHERE id = ?1";
-            let end = self.connection.prepare_cached(sql)?.query_row([&first], |row| rows::link(row, 0));
-            let mut link = end.optional()?.flatten().unwrap_or(chain::START);
-            let mut count = 0_i64;
-            while let Some(line) = lines.next_if(|line| line.instance == first) {
-                link = chain::audit_link(&link, line);
-                count += 1;
-                self.append_line(line, &link)?;
+        while let Some(first) = lines.peek().map(|line| &line.instance) {
+            let mut end = self.audit_end(first)?;
+            while let Some(line) = lines.next_if(|line| line.instance == *first) {
+                end.link = chain::audit_link(&end.link, line);
+                end.lines += 1;
+                links.push(end.link);
             }
-            self.run(
-                "UPDATE instances SET audit_lines = audit_lines + ?2, audit_chain = ?3 WHERE id = ?1",
-                params![first, count, link],
-            )?;
+            if end.key == Some(commit.instance.0) && !commit.records.is_empty() {
+                own = Some(end);
+            } else if let Some(key) = end.key {
+                self.run(
+                    "UPDATE instances SET audit_lines = ?2, audit_chain = ?3 WHERE key = ?1",
+                    params![key, end.lines, end.link],
+                )?;
+            }
+            // The lines of an unknown instance are chained to nothing.
+            if end.key.is_some() {
+                self.audit_ends.set(Arc::clone(first), end);
+            }
         }
-        Ok(())
+        Ok((links, own))
     }
 
-    fn append_line(&self, line: &AuditLine, link: &Link) -> Result<(), Failure> {
-        self.run(
+    fn audit_end(&self, id: &Arc<str>) -> Result<AuditEnd, Failure> {
+        if let Some(end) = self.audit_ends.get(id) {
+            return Ok(end);
+        }
+        let sql = "SELECT key, audit_lines, audit_chain FROM instances WHERE id = ?1";
+        let read = |row: &Row<'_>| {
+            let link = rows::link(row, 2)?.unwrap_or(chain::START);
+            Ok(AuditEnd { key: Some(row.get(0)?), lines: row.get(1)?, link })
+        };
+        let Some(mut end) = self.connection.prepare_cached(sql)?.query_row([id], read).optional()? else {
+            return Ok(AuditEnd { key: None, lines: 0, link: chain::START });
+        };
+        if self.indexed_through < self.inherited_through {
+            let sql = "SELECT audit_lines, audit_chain FROM journal
+                       WHERE seq > ?2 AND seq <= ?3 AND instance = ?1 AND audit_lines > ?4
+                       ORDER BY seq DESC LIMIT 1";
+            let range = params![end.key, self.indexed_through, self.inherited_through, end.lines];
+            let later = |row: &Row<'_>| Ok((row.get(0)?, rows::link(row, 1)?.unwrap_or(chain::START)));
+            let later = self.connection.prepare_cached(sql)?.query_row(range, later).optional()?;
+            (end.lines, end.link) = later.unwrap_or((end.lines, end.link));
+        }
+        Ok(end)
+    }
+
+    pub(super) fn append_lines(&self, lines: &[AuditLine], links: &[Link]) -> Result<(), Failure> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut append = self.connection.prepare_cached(
             "INSERT INTO audit (at_ms, instance, effect, service, decision, reason, provenance, chain)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
+        )?;
+        for (line, link) in lines.iter().zip(links) {
+            append.execute(params![
                 line.at_ms,
                 line.instance,
                 line.effect,
@@ -47,7 +99,19 @@ impl Batch<'_> {
                 line.reason,
                 line.provenance,
                 link
-            ],
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the ends of audits that unindexed records hold to the rows of their instances.
+    pub(super) fn store_audit_ends(&self) -> Result<(), Failure> {
+        self.run(
+            "UPDATE instances SET audit_lines = ends.audit_lines, audit_chain = ends.audit_chain
+             FROM (SELECT instance, audit_chain, max(audit_lines) AS audit_lines FROM journal
+                   WHERE seq > ?1 AND audit_lines IS NOT NULL GROUP BY instance) AS ends
+             WHERE instances.key = ends.instance AND instances.audit_lines < ends.audit_lines",
+            [self.indexed_through],
         )
     }
 }
@@ -118,13 +182,25 @@ fn step_of(effect: &str) -> Option<u64> {
 
 /// Returns the number of lines and the end of the chain of every instance.
 fn instances(connection: &Connection) -> Result<BTreeMap<String, (i64, Option<Link>)>> {
+    let read = |row: &Row<'_>| {
+        let id = String::from_utf8_lossy(row.get_ref(0)?.as_blob()?).into_owned();
+        Ok((id, (row.get::<_, i64>(1)?, rows::link(row, 2)?)))
+    };
     let mut statement =
         connection.prepare("SELECT CAST(id AS BLOB), audit_lines, audit_chain FROM instances")?;
-    let rows = statement.query_map([], |row| {
-        let id = String::from_utf8_lossy(row.get_ref(0)?.as_blob()?).into_owned();
-        Ok((id, (row.get(1)?, rows::link(row, 2)?)))
-    })?;
-    rows.collect()
+    let mut ends = statement.query_map([], read)?.collect::<Result<BTreeMap<_, _>>>()?;
+    let mut statement = connection.prepare(
+        "SELECT CAST(i.id AS BLOB), j.audit_lines, j.audit_chain FROM journal j JOIN instances i ON i.key = j.instance
+         WHERE j.seq > (SELECT indexed_through FROM marks) AND j.audit_lines IS NOT NULL ORDER BY j.seq",
+    )?;
+    for later in statement.query_map([], read)? {
+        let (id, later) = later?;
+        let end = ends.entry(id).or_insert(later);
+        if end.0 < later.0 {
+            *end = later;
+        }
+    }
+    Ok(ends)
 }
 
 /// Returns the first line of each instance that the index names and that is gone.

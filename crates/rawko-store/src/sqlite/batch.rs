@@ -4,6 +4,7 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, params};
 use rustc_hash::FxHashSet;
 
+use super::audits::{AuditEnd, AuditEnds};
 use super::owner::Owner;
 use super::published::Published;
 use super::rows::{int, kind_number};
@@ -35,6 +36,7 @@ pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
     /// Rolled back if the batch fails, so that later batches see correct tips.
     pub(super) tips: &'w mut Tips,
+    pub(super) audit_ends: &'w mut AuditEnds,
     pub(super) blobs: &'w FxHashSet<[u8; 16]>,
     pub(super) last_seq: i64,
     pub(super) indexed_through: i64,
@@ -77,8 +79,9 @@ impl Batch<'_> {
     }
 
     /// Updates both indexes up to the last record and the last audit line, in their own order, so that each page is
-    /// visited once.
+    /// visited once. The ends of audits move from these records to the rows of their instances.
     pub(super) fn index(&mut self) -> Result<(), Failure> {
+        self.store_audit_ends()?;
         self.run(
             "INSERT INTO journal_index (instance, seq, step)
              SELECT instance, seq, step FROM journal WHERE seq > ?1 ORDER BY instance, seq",
@@ -107,8 +110,9 @@ impl Batch<'_> {
             // The tip proves that it exists.
             None => {}
         }
+        let (line_links, audit_end) = self.link_lines(commit)?;
         let before = self.last_seq;
-        let snapshot_link = self.records(key, commit)?;
+        let snapshot_link = self.records(key, commit, audit_end)?;
         if let Some(change) = &commit.migrated {
             self.run(
                 "UPDATE instances SET chart = ?2, chart_id = ?3, version = ?4 WHERE key = ?1",
@@ -129,7 +133,8 @@ impl Batch<'_> {
         }
         self.effects(key, commit)?;
         self.messages(commit)?;
-        self.lines(key, commit)
+        self.deliveries(key, commit)?;
+        self.append_lines(&commit.audit, &line_links)
     }
 
     fn create(&mut self, key: i64, new: &NewInstance) -> Result<(), Failure> {
@@ -168,7 +173,7 @@ impl Batch<'_> {
     }
 
     fn must_exist(&self, key: i64) -> Result<(), Failure> {
-        if self.tips.get(key).is_some() {
+        if self.tips.get(&key).is_some() {
             return Ok(());
         }
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM instances WHERE key = ?1")?;
@@ -178,16 +183,22 @@ impl Batch<'_> {
         }
     }
 
-    /// Appends the records, each linked to the one before. Returns the link of the record that the commit's snapshot is
-    /// based on.
-    fn records(&mut self, key: i64, commit: &Commit) -> Result<Option<Link>, Failure> {
+    /// Appends the records, each linked to the one before, the last one with the end of the audit. Returns the link of
+    /// the record that the commit's snapshot is based on.
+    fn records(
+        &mut self,
+        key: i64,
+        commit: &Commit,
+        audit_end: Option<AuditEnd>,
+    ) -> Result<Option<Link>, Failure> {
         let wanted = commit.snapshot.as_ref().map(|snapshot| snapshot.step);
         if commit.records.is_empty() && wanted.is_none() {
             return Ok(None);
         }
         let mut tip = self.tip(key)?;
         let mut found = wanted.filter(|step| tip.step == Some(*step)).map(|_| tip.step_link);
-        for record in &commit.records {
+        let last = commit.records.len().saturating_sub(1);
+        for (at, record) in commit.records.iter().enumerate() {
             if record.instance.0 != key {
                 return Err(not_its_own(key));
             }
@@ -195,7 +206,7 @@ impl Batch<'_> {
                 return Err(self.out_of_order(key, &tip, record.step));
             }
             tip = tip.after(record);
-            self.append(key, record, &tip.link)?;
+            self.append(key, record, &tip.link, audit_end.filter(|_| at == last))?;
             if record.kind != RecordKind::Failed && wanted == Some(record.step) {
                 found = Some(tip.link);
             }
@@ -207,7 +218,7 @@ impl Batch<'_> {
     }
 
     fn tip(&self, key: i64) -> Result<Tip, Failure> {
-        if let Some(tip) = self.tips.get(key) {
+        if let Some(tip) = self.tips.get(&key) {
             return Ok(tip);
         }
         self.must_exist(key)?;
@@ -228,34 +239,34 @@ impl Batch<'_> {
 
     /// Appends a record. The first one of a batch also checks the ownership: a separate query would slow down a single
     /// commit.
-    fn append(&mut self, key: i64, record: &Record, link: &Link) -> Result<(), Failure> {
+    fn append(
+        &mut self,
+        key: i64,
+        record: &Record,
+        link: &Link,
+        audit_end: Option<AuditEnd>,
+    ) -> Result<(), Failure> {
+        let Record { at_ms, event, delta, effects, .. } = record;
+        let (step, kind) = (int(record.step), kind_number(record.kind));
+        let (lines, last_line) = audit_end.map(|end| (end.lines, end.link)).unzip();
         if !self.is_owned {
-            let sql = "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain)
-                       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM owner WHERE epoch = ?9";
-            let kind = kind_number(record.kind);
-            let Record { at_ms, event, delta, effects, .. } = record;
-            let row =
-                params![key, int(record.step), at_ms, kind, event, delta, effects, link, self.owner.epoch];
+            let sql = "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain,
+                                            audit_lines, audit_chain)
+                       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM owner WHERE epoch = ?11";
+            let epoch = self.owner.epoch;
+            let row = params![key, step, at_ms, kind, event, delta, effects, link, lines, last_line, epoch];
             self.is_owned = self.connection.prepare_cached(sql)?.execute(row)? == 1;
             return if self.is_owned { self.number() } else { Err(Failure::Fenced) };
         }
         let append = match &mut self.append {
             Some(append) => append,
             None => self.append.insert(self.connection.prepare_cached(
-                "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain,
+                                      audit_lines, audit_chain)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?),
         };
-        append.execute(params![
-            key,
-            int(record.step),
-            record.at_ms,
-            kind_number(record.kind),
-            record.event,
-            record.delta,
-            record.effects,
-            link
-        ])?;
+        append.execute(params![key, step, at_ms, kind, event, delta, effects, link, lines, last_line])?;
         self.number()
     }
 
@@ -273,7 +284,7 @@ impl Batch<'_> {
 
     /// Writes what lists show, and with it the end of the journal's chain, at no further cost.
     fn head(&self, key: i64, head: &Head) -> Result<(), Failure> {
-        let end = self.tips.get(key);
+        let end = self.tips.get(&key);
         self.run(
             "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7,
                                   journal_step = coalesce(?8, journal_step),

@@ -18,9 +18,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// because opening one costs more than most reads.
 const IDLE_READERS_MAX: usize = 16;
 const STATEMENTS_MAX: usize = 64;
-/// Pages of the write-ahead log before a checkpoint. Larger than SQLite's default: appended pages are written twice
-/// anyway, and the two fsyncs of a checkpoint are then paid once per some thousand commits.
-const CHECKPOINT_PAGES: u32 = 4_000;
+/// Pages of the write-ahead log before a checkpoint. A commit writes the same few pages again and again, and the time to
+/// enter one into the log's index grows with its copies in the log; the fsyncs of a checkpoint are paid once per some
+/// hundred commits.
+pub(super) const CHECKPOINT_PAGES: u32 = 1_000;
 
 /// Opens the file without changing it, because it may belong to another program. A new one is for its owner only, and
 /// SQLite gives its log the same permissions.

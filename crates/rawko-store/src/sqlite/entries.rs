@@ -9,10 +9,15 @@ use crate::{Commit, OpenEffect};
 
 impl Batch<'_> {
     pub(super) fn effects(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
+        if commit.opened.iter().any(|effect| effect.instance.0 != key) {
+            return Err(not_its_own(key));
+        }
+        if let ([opened], [closed]) = (&*commit.opened, &*commit.closed)
+            && self.replace_effect(key, opened, *closed)?
+        {
+            return Ok(());
+        }
         for effect in &commit.opened {
-            if effect.instance.0 != key {
-                return Err(not_its_own(key));
-            }
             self.open_effect(key, effect)?;
         }
         for (step, index) in &commit.closed {
@@ -22,6 +27,36 @@ impl Batch<'_> {
             )?;
         }
         Ok(())
+    }
+
+    /// Writes an opened effect in the place of a closed one: a call that follows another is one statement. Returns false if
+    /// the closed one is not stored.
+    fn replace_effect(&self, key: i64, opened: &OpenEffect, closed: (u64, u32)) -> Result<bool, Failure> {
+        if (opened.step, opened.index) == closed {
+            return Ok(false);
+        }
+        let sql = "UPDATE OR REPLACE effects
+                   SET step = ?2, \"index\" = ?3, kind = ?4, invocation = ?5, name = ?6, body = ?7, opened_ms = ?8,
+                       due_ms = ?9, idempotency = ?10, result = ?11, parked = ?12, in_doubt = ?13
+                   WHERE instance = ?1 AND step = ?14 AND \"index\" = ?15";
+        let row = params![
+            key,
+            int(opened.step),
+            opened.index,
+            opened.kind.as_str(),
+            opened.invocation.map(int),
+            opened.name,
+            opened.body,
+            opened.opened_ms,
+            opened.due_ms,
+            opened.idempotency,
+            opened.result,
+            opened.parked,
+            opened.in_doubt,
+            int(closed.0),
+            closed.1
+        ];
+        Ok(self.connection.prepare_cached(sql)?.execute(row)? > 0)
     }
 
     fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), Failure> {
@@ -60,11 +95,11 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(super) fn lines(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
+    pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<(), Failure> {
         for delivery in &commit.deliveries {
             let row = params![key, delivery.key, int(delivery.step)];
             self.run("INSERT OR IGNORE INTO deliveries (instance, key, step) VALUES (?1, ?2, ?3)", row)?;
         }
-        self.audit(commit)
+        Ok(())
     }
 }

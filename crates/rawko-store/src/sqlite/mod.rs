@@ -18,7 +18,9 @@ mod log;
 mod owner;
 mod prune;
 mod published;
+mod recent;
 mod relocate;
+mod reserve;
 mod rows;
 mod schema;
 mod snapshots;
@@ -57,7 +59,7 @@ use write::WriteSide;
 /// Options for opening a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum size of the file, without the write-ahead log beside it, which takes up to 16 MiB more.
+    /// Maximum size of the file, without the write-ahead log beside it, which takes about 4 MiB more.
     pub size_max_bytes: Option<u64>,
     /// For readers in other processes while a host runs; such a store refuses commits.
     pub read_only: bool,

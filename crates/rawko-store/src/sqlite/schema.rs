@@ -14,12 +14,13 @@ const APPLICATION_ID: i64 = 0x7261_776b;
 /// The upgrade from format `n` to `n + 1`: a script, and a function for the parts that SQL cannot do.
 type Upgrade = (&'static str, fn(&Connection) -> rusqlite::Result<()>);
 
-const UPGRADES: [Upgrade; 5] = [
+const UPGRADES: [Upgrade; 6] = [
     (include_str!("v1.sql"), |_| Ok(())),
     (include_str!("v2.sql"), |_| Ok(())),
     (include_str!("v3.sql"), |_| Ok(())),
     (include_str!("v4.sql"), upgrade::add_chains),
     (include_str!("v5.sql"), upgrade::add_ends),
+    (include_str!("v6.sql"), |_| Ok(())),
 ];
 
 /// The format that this version writes.

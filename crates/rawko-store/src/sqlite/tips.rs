@@ -2,15 +2,14 @@
 //! Bounded; evicted tips are read again.
 
 use rusqlite::{Connection, Result, Row, params};
-use rustc_hash::FxHashMap;
 
+use super::recent::Recent;
 use super::rows::{self, uint};
 use crate::chain::{self, Link};
 use crate::{Record, RecordKind};
 
-/// Number of tips in each of the two generations. Far more than the maximum number of unindexed records, so the tip of
-/// an unindexed record is always cached.
-const GENERATION_LEN: usize = 32_768;
+/// The tips of the instances that committed last.
+pub(super) type Tips = Recent<i64, Tip>;
 
 /// The end of one instance's journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,45 +98,5 @@ impl Ends {
         let link = self.link?;
         let (step, step_link) = self.step.map_or((None, chain::START), |(step, link)| (Some(step), link));
         Some(Tip { step, step_link, link })
-    }
-}
-
-/// The tips of the instances that committed last, in two generations: when the younger one is full, the older one is
-/// dropped.
-#[derive(Default)]
-pub(super) struct Tips {
-    young: FxHashMap<i64, Tip>,
-    old: FxHashMap<i64, Tip>,
-    /// The tips that the current batch replaced, in order, to restore if it fails.
-    replaced: Vec<(i64, Option<Tip>)>,
-}
-
-impl Tips {
-    pub(super) fn get(&self, key: i64) -> Option<Tip> {
-        self.young.get(&key).or_else(|| self.old.get(&key)).copied()
-    }
-
-    /// Sets a tip within a batch, to be kept or undone with it.
-    pub(super) fn set(&mut self, key: i64, tip: Tip) {
-        let before = self.young.insert(key, tip);
-        self.replaced.push((key, before));
-    }
-
-    /// Keeps the changes of a committed batch.
-    pub(super) fn keep(&mut self) {
-        self.replaced.clear();
-        if self.young.len() >= GENERATION_LEN {
-            self.old = std::mem::take(&mut self.young);
-        }
-    }
-
-    /// Restores the tips from before a failed batch.
-    pub(super) fn undo(&mut self) {
-        for (key, before) in self.replaced.drain(..).rev() {
-            match before {
-                Some(tip) => self.young.insert(key, tip),
-                None => self.young.remove(&key),
-            };
-        }
     }
 }

@@ -49,6 +49,11 @@ impl Watch {
         Ok(())
     }
 
+    /// Returns the length of the log at the last check.
+    pub(super) fn log_len(&self) -> u64 {
+        self.files[1].len
+    }
+
     /// Like [`Watch::check`], unless it ran a moment ago.
     pub(super) fn check_if_idle(&mut self) -> Result<(), StoreError> {
         if self.looked.elapsed() < FRESH { Ok(()) } else { self.check() }

@@ -9,11 +9,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
+use super::audits::AuditEnds;
 use super::batch::{Batch, Failure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::owner::{self, Owner};
 use super::published::Published;
+use super::reserve::Reserve;
 use super::tips::Tips;
 use super::watch::Watch;
 use super::{create, journal, schema, wal};
@@ -29,9 +31,11 @@ pub(super) struct WriteSide {
     connection: Connection,
     owner: Owner,
     watch: Watch,
+    reserve: Reserve,
     /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
     tips: Tips,
+    audit_ends: AuditEnds,
     blobs: FxHashSet<[u8; 16]>,
     indexed_through: i64,
     last_seq: i64,
@@ -56,13 +60,16 @@ impl WriteSide {
         let read = || Ok((journal::indexed_through(&connection)?, journal::last_seq(&connection)?));
         let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
         let watch = Watch::new(place)?;
+        let reserve = Reserve::new(place, watch.log_len());
         let mut side = WriteSide {
             place: place.to_owned(),
             connection,
             owner,
             watch,
+            reserve,
             ended: None,
             tips: Tips::default(),
+            audit_ends: AuditEnds::default(),
             blobs: FxHashSet::default(),
             indexed_through,
             last_seq,
@@ -133,15 +140,19 @@ impl WriteSide {
             });
         }
         self.tips.keep();
+        self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
-        self.watch.check().map_err(|why| self.end(why))
+        self.watch.check().map_err(|why| self.end(why))?;
+        self.reserve.extend(self.watch.log_len());
+        Ok(())
     }
 
     fn attempt(&mut self, work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut batch = Batch {
             connection: &self.connection,
             tips: &mut self.tips,
+            audit_ends: &mut self.audit_ends,
             blobs: &self.blobs,
             last_seq: self.last_seq,
             indexed_through: self.indexed_through,
@@ -176,6 +187,7 @@ impl WriteSide {
     /// Clears the caches after rows were removed.
     pub(super) fn forget(&mut self) {
         self.tips = Tips::default();
+        self.audit_ends = AuditEnds::default();
         self.blobs.clear();
         // All records are indexed.
         self.inherited_through = 0;
@@ -229,6 +241,7 @@ impl WriteSide {
 
     fn roll_back(&mut self) {
         self.tips.undo();
+        self.audit_ends.undo();
         // SQLite ends a transaction by itself after some errors. If the rollback fails, too, the next BEGIN reports the
         // reason.
         if !self.connection.is_autocommit() {
