@@ -23,6 +23,7 @@ mod relocate;
 mod reserve;
 mod rows;
 mod schema;
+mod seals;
 mod snapshots;
 mod tips;
 mod upgrade;
@@ -290,10 +291,7 @@ impl Store for SqliteStore {
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
         let order = "ORDER BY instance, step, \"index\"";
         match key {
-            Some(key) => {
-                let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 {order}");
-                self.rows(&sql, [key.0], rows::effect)
-            }
+            Some(key) => self.read(|connection| seals::effects(connection, key)),
             // An unreadable effect is skipped: it is damage of one instance, and is reported when that is loaded.
             None => {
                 let sql = format!("SELECT {EFFECT} FROM effects {order}");
@@ -321,8 +319,7 @@ impl Store for SqliteStore {
     }
 
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
-        let sql = "SELECT step FROM deliveries WHERE instance = ?1 AND key = ?2";
-        self.row(sql, rusqlite::params![key.0, delivery], |row| row.get(0).map(uint))
+        self.read(|connection| seals::delivered(connection, key, delivery))
     }
 
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {

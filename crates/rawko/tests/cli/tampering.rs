@@ -42,11 +42,15 @@ fn doctor(dir: &Path) -> String {
 fn doctor_and_commands_refuse_rows_that_contradict_the_journal() {
     let table = [
         ("DELETE FROM effects WHERE instance = 1", "step 0: the open effect of `approval` (human) is missing"),
-        ("UPDATE effects SET invocation = 99 WHERE instance = 1", "the open effect of `approval` (human) is missing"),
+        ("UPDATE effects SET invocation = 99 WHERE instance = 1", "step 0: the open effect is damaged: it was modified"),
+        ("UPDATE effects SET body = replace(body, 'human', 'humen') WHERE instance = 1", "step 0: the open effect is damaged"),
+        ("UPDATE effects SET idempotency = 'r-1/0/9' WHERE instance = 1", "step 0: the open effect is damaged"),
+        ("UPDATE effects SET in_doubt = 1 WHERE instance = 1", "step 0: the open effect is damaged"),
+        ("UPDATE instances SET parent_id = 'r-2', parent_invocation = 0, parent_invoke = 'x' WHERE key = 1", "step 0: unreadable row"),
         (
-            "INSERT INTO effects SELECT instance, step, 7, 'service', 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt
+            "INSERT INTO effects SELECT instance, step, 7, 'service', 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt, seal
              FROM effects WHERE instance = 1",
-            "step 0: the open effect `human` belongs to no state",
+            "step 0: the open effect is damaged: it was modified",
         ),
         ("UPDATE instances SET status = 'done' WHERE key = 1", "step 0: its status is done, but its journal ends with active"),
         ("UPDATE instances SET next_due_ms = 1 WHERE key = 1", "step 0: the due time of its next timer was modified"),
