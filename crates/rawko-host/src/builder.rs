@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::clock::{Clock, SteadyClock};
 use crate::driver::deadlines::{self, Deadlines};
 use crate::driver::dispatch::{self, Dispatch};
-use crate::driver::instances::Instances;
+use crate::driver::instances::{Instances, MemoryLimit};
 use crate::driver::scope::Scope;
 use crate::error::HostError;
 use crate::host::{Host, Inner};
@@ -24,16 +24,13 @@ use crate::project::Project;
 use crate::reader::Reader;
 use crate::services::Services;
 
-/// Default number of instances kept in memory.
-const IN_MEMORY_MAX: usize = 1_024;
-
 /// The parts of a host. Defaults: a store in memory, no services, and a gate that denies every call.
 pub struct HostBuilder {
     store: Arc<dyn Store>,
     project: Project,
     observer: Option<Arc<dyn Observer>>,
     clock: Option<Arc<dyn Clock>>,
-    in_memory_max: usize,
+    in_memory_max: Option<usize>,
     scope: Scope,
 }
 
@@ -45,7 +42,7 @@ impl Host {
             project: Project::default(),
             observer: None,
             clock: None,
-            in_memory_max: IN_MEMORY_MAX,
+            in_memory_max: None,
             scope: Scope::all(),
         }
     }
@@ -122,10 +119,11 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the number of instances kept in memory; the others stay on disk until they get an input.
+    /// Sets the number of instances kept in memory; the others stay on disk until they get an input. By default 1,024
+    /// stay, and more of them as long as all together take about 64 MiB.
     #[must_use]
-    pub fn in_memory_max(mut self, instances: usize) -> Self {
-        self.in_memory_max = instances.max(1);
+    pub fn in_memory_max(mut self, instances: impl Into<Option<usize>>) -> Self {
+        self.in_memory_max = instances.into();
         self
     }
 
@@ -161,7 +159,7 @@ impl HostBuilder {
             watchers: progress::watchers(),
             clock,
             instances: Instances::default(),
-            in_memory_max: self.in_memory_max,
+            memory_limit: MemoryLimit::new(self.in_memory_max),
             deadlines: Arc::new(Deadlines::default()),
             dispatch,
             runtime: tokio::runtime::Handle::current(),

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::driver::deadlines::Deadlines;
 use crate::driver::dispatch::Dispatch;
 use crate::driver::drain::RunningCall;
-use crate::driver::instances::Instances;
+use crate::driver::instances::{Instances, MemoryLimit};
 use crate::driver::scope::Scope;
 use crate::driver::slot::{Delivery, Slot};
 use crate::error::HostError;
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) watchers: broadcast::Sender<Progress>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) instances: Instances,
-    pub(crate) in_memory_max: usize,
+    pub(crate) memory_limit: MemoryLimit,
     pub(crate) deadlines: Arc<Deadlines>,
     pub(crate) dispatch: Dispatch,
     pub(crate) runtime: tokio::runtime::Handle,
@@ -248,7 +248,7 @@ impl Inner {
 
     /// Marks an instance as idle, which may evict another.
     pub(crate) fn rest(&self, slot: &Arc<Slot>) {
-        self.instances.rest(slot, self.in_memory_max);
+        self.instances.rest(slot, self.memory_limit);
     }
 
     pub(crate) async fn post_and_wait(

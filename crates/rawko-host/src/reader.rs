@@ -31,6 +31,8 @@ pub struct Restored {
     /// Bytes of the stored snapshot, and of the changes since.
     pub(crate) snapshot_bytes: usize,
     pub(crate) delta_bytes: usize,
+    /// The same with large values, change by change.
+    pub(crate) text_bytes: (usize, Vec<usize>),
 }
 
 impl Reader {
@@ -97,13 +99,14 @@ impl Reader {
         }
         .map_err(unusable)?;
         let mut at_ms = row.new.created_ms;
-        let mut delta_bytes = 0;
+        let (mut delta_bytes, mut text_bytes) = (0, (text.len(), Vec::new()));
         for record in &base.records {
             match record.kind {
                 RecordKind::Stepped | RecordKind::Ignored => {
                     let delta = self.unpack(&record.delta)?;
                     snapshot.apply_delta_json(&chart, &delta).map_err(unusable)?;
                     delta_bytes += record.delta.len();
+                    text_bytes.1.push(delta.len());
                     at_ms = record.at_ms;
                 }
                 RecordKind::Started | RecordKind::Forked | RecordKind::Migrated | RecordKind::Failed => {}
@@ -113,7 +116,7 @@ impl Reader {
             at_ms = self.time_of(row, at)?;
         }
         let snapshot_bytes = base.snapshot.body.len();
-        Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes })
+        Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes, text_bytes })
     }
 
     /// Returns the time of a step that a snapshot was stored with.
@@ -143,7 +146,9 @@ impl Reader {
             delta_bytes: restored.delta_bytes,
             pace: Pace::default(),
         };
-        let instance = Instance::restore(saved, restored.chart, restored.snapshot);
+        let (snapshot_bytes, changes) = restored.text_bytes;
+        let instance = Instance::restore(saved, restored.chart, restored.snapshot)
+            .with_text_bytes(snapshot_bytes, changes);
         match instance.contradiction() {
             None => Ok(instance),
             Some(what) => {

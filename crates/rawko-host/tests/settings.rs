@@ -75,7 +75,7 @@ fn complete_settings_have_no_problems() {
     assert_eq!(settings.endpoints(root).names(), ["admin_channel"]);
     assert_eq!(settings.store_path(root), Some(root.join("state/rawko.db")));
     assert_eq!(settings.store_size_max(), Some(2 << 30));
-    assert_eq!(settings.instances_in_memory(), 12);
+    assert_eq!(settings.instances_in_memory(), Some(12));
     assert_eq!(settings.env(), Value::map([("REGION", Value::str("eu"))]));
     let restarts = |name| settings.services(root).find(name).unwrap().on_restart();
     assert_eq!((restarts("charge_card"), restarts("book_carrier")), (OnRestart::Retry, OnRestart::Unknown));
@@ -100,7 +100,7 @@ fn empty_settings_are_settings() {
         let (settings, findings) = read(text);
         assert_eq!(findings, [], "{text}");
         assert_eq!(settings.store_path(Path::new("p")), None);
-        assert_eq!((settings.store_size_max(), settings.instances_in_memory()), (None, 1024));
+        assert_eq!((settings.store_size_max(), settings.instances_in_memory()), (None, None));
     }
 }
 

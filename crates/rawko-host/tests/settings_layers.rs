@@ -47,16 +47,16 @@ fn flags_go_over_environment_over_project_over_user_over_defaults() {
     };
     let none = Flags::default;
     let table = [
-        ("default", Place::new("", "").read(&[]), none(), ("", None, 1024)),
-        ("user", Place::new("", user).read(&[]), none(), ("/users.db", Some(1_000_000), 1)),
-        ("project", Place::new(project, user).read(&[]), none(), ("/users.db", Some(2_000_000), 1)),
+        ("default", Place::new("", "").read(&[]), none(), ("", None, None)),
+        ("user", Place::new("", user).read(&[]), none(), ("/users.db", Some(1_000_000), Some(1))),
+        ("project", Place::new(project, user).read(&[]), none(), ("/users.db", Some(2_000_000), Some(1))),
         (
             "environment",
             Place::new(project, user).read(&set),
             none(),
-            ("/environments.db", Some(3_000_000), 3),
+            ("/environments.db", Some(3_000_000), Some(3)),
         ),
-        ("flags", Place::new(project, user).read(&set), flags, ("/flags.db", Some(4_000_000), 4)),
+        ("flags", Place::new(project, user).read(&set), flags, ("/flags.db", Some(4_000_000), Some(4))),
     ];
     for (which, (settings, problems), flags, expected) in table {
         assert!(problems.is_empty(), "{which}: {problems:?}");
@@ -96,7 +96,7 @@ fn a_user_without_xdg_has_dot_config() {
         &home.path().join("project"),
         &[("HOME", home.path().to_str().unwrap())].into_iter().collect(),
     );
-    assert_eq!(settings.instances_in_memory(), 7);
+    assert_eq!(settings.instances_in_memory(), Some(7));
 }
 
 #[test]

@@ -14,6 +14,13 @@ use crate::policy::{agent_of, policy_from};
 use crate::receipt::Receipt;
 use crate::records::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect};
 
+/// Memory of an instance without its context.
+const EMPTY_BYTES: usize = 4 * 1024;
+/// Memory of a value for each byte of its JSON: small values dominate.
+const BYTES_PER_TEXT_BYTE: usize = 3;
+/// A change of this length is likely to add a value.
+const LARGE_CHANGE_BYTES: usize = 1_024;
+
 /// One instance between two inputs. Cloning it is cheap enough to keep the state before a commit that may fail.
 #[derive(Clone, Debug)]
 pub struct Instance {
@@ -36,6 +43,8 @@ pub struct Instance {
     pub(crate) last_ms: i64,
     pub(crate) snapshot_bytes: usize,
     pub(crate) delta_bytes: usize,
+    /// Length of the last snapshot as JSON with its large values, and of large changes since, to estimate the memory.
+    pub(crate) text_bytes: usize,
     pub(crate) pace: Pace,
     /// The failed invocations of a retry in progress: a key is kept if the outcome is unknown.
     pub(crate) retrying: Vec<u64>,
@@ -113,6 +122,7 @@ impl Instance {
             last_ms,
             snapshot_bytes,
             delta_bytes,
+            text_bytes: snapshot_bytes,
             pace,
             retrying: Vec::new(),
             restarted: None,
@@ -140,6 +150,27 @@ impl Instance {
             delta_bytes: self.delta_bytes,
             pace: self.pace,
         }
+    }
+
+    /// Sets the lengths of the snapshot and of the changes since, as JSON with their large values, for
+    /// [`Instance::memory_bytes`].
+    #[must_use]
+    pub fn with_text_bytes(mut self, snapshot: usize, changes: impl IntoIterator<Item = usize>) -> Self {
+        self.text_bytes = snapshot;
+        changes.into_iter().for_each(|bytes| self.note_change(bytes));
+        self
+    }
+
+    /// Counts a change. Most small ones replace a value; the others count with the next snapshot.
+    pub(crate) fn note_change(&mut self, bytes: usize) {
+        if bytes >= LARGE_CHANGE_BYTES {
+            self.text_bytes += bytes;
+        }
+    }
+
+    /// Estimates the memory that the instance takes, for drivers that keep many of them.
+    pub fn memory_bytes(&self) -> usize {
+        EMPTY_BYTES + self.text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE)
     }
 
     /// Returns the key of the instance within its store.

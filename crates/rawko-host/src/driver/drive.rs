@@ -224,7 +224,14 @@ impl Inner {
         if !live.mailbox.is_empty() {
             self.dispatch.send(Job::Nudge(slot.key));
         }
-        std::mem::replace(&mut live.rests, true)
+        let bytes = live.machine.memory_bytes();
+        let rests = std::mem::replace(&mut live.rests, true);
+        drop(live);
+        // The table is locked only for a change that matters.
+        if bytes > 2 * slot.weight() || 2 * bytes < slot.weight() {
+            self.instances.weigh(slot, bytes);
+        }
+        rests
     }
 
     /// Returns true if every action calls a plain function and no earlier action is outstanding. Such actions run on

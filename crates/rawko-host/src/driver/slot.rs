@@ -2,6 +2,7 @@
 //! in flight at a time.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_instance::{Input, Instance, Receipt};
@@ -31,6 +32,8 @@ impl Delivery {
 pub(crate) struct Slot {
     pub(crate) key: InstanceKey,
     pub(crate) id: Arc<str>,
+    /// Its estimated memory as the table counts it; changed only under the table's lock.
+    weight: AtomicUsize,
     live: Mutex<SlotState>,
 }
 
@@ -60,6 +63,7 @@ impl Slot {
 
     fn with(machine: Instance, committing: bool) -> Arc<Self> {
         let (key, id) = (machine.key(), Arc::clone(machine.id()));
+        let weight = AtomicUsize::new(machine.memory_bytes());
         let state = SlotState {
             machine,
             mailbox: VecDeque::new(),
@@ -68,7 +72,15 @@ impl Slot {
             armed_ms: None,
             rests: false,
         };
-        Arc::new(Self { key, id, live: Mutex::new(state) })
+        Arc::new(Self { key, id, weight, live: Mutex::new(state) })
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.weight.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_weight(&self, bytes: usize) {
+        self.weight.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SlotState> {

@@ -27,7 +27,6 @@ use layer::Layer;
 use crate::services::{Environment, RemoteServices};
 use rawko_instance::{Limits, SETTINGS_FILE};
 
-const INSTANCES_IN_MEMORY: usize = 1024;
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
 /// The merged settings of a project, its user, the environment and the flags.
@@ -106,9 +105,9 @@ impl Settings {
         self.said.store_size_max
     }
 
-    /// Returns the number of instances kept in memory; the others stay on disk until needed.
-    pub fn instances_in_memory(&self) -> usize {
-        self.said.instances_in_memory.unwrap_or(INSTANCES_IN_MEMORY)
+    /// Returns the number of instances kept in memory; `None` if unset: see `HostBuilder::in_memory_max`.
+    pub fn instances_in_memory(&self) -> Option<usize> {
+        self.said.instances_in_memory
     }
 
     /// Returns the bounds on recursion and runaway loops.

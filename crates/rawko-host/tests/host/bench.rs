@@ -43,7 +43,7 @@ pub(crate) struct Bench {
     restart: HashMap<&'static str, OnRestart>,
     gate: Gate,
     cast: Option<Arc<dyn rawko_host::AgentResolver>>,
-    in_memory: usize,
+    in_memory: Option<usize>,
     pub(crate) limits: Limits,
     called: Arc<Notify>,
 }
@@ -60,7 +60,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
         gate: Gate::open(),
         cast: None,
         limits: Limits::default(),
-        in_memory: 1_024,
+        in_memory: None,
         called: Arc::default(),
     }
 }
@@ -97,7 +97,7 @@ impl Bench {
     }
 
     pub(crate) fn in_memory(mut self, instances: usize) -> Self {
-        self.in_memory = instances;
+        self.in_memory = Some(instances);
         self
     }
 

@@ -112,6 +112,22 @@ statechart:
     assert_eq!(rest(&host, "y").await, "waits [b]");
 }
 
+/// Without a limit of their number, small instances stay in memory and large ones do not.
+#[tokio::test]
+async fn small_instances_stay_in_memory() {
+    for (bytes, stay) in [(10, true), (30_000, false)] {
+        let host = bench(&[KID]).host().await;
+        let text = "x".repeat(bytes);
+        for number in 0..1_100 {
+            let input = json!({"n": text}).into();
+            let id = Some(format!("k{number}"));
+            host.start(rawko_host::Start { chart: "kid".into(), input, id }).await.unwrap();
+        }
+        assert_eq!(host.in_memory() == 1_100, stay, "{bytes}: {}", host.in_memory());
+        assert!(host.in_memory() >= 1_024, "{bytes}: {}", host.in_memory());
+    }
+}
+
 #[tokio::test]
 async fn thousands_of_instances_need_few_in_memory() {
     let bench = bench(&[KID]).in_memory(10);

@@ -75,6 +75,7 @@ impl Instance {
         self.last_ms = at_ms;
         let moved = step.is_effective();
         let delta = self.snapshot.delta_json(before, &self.chart);
+        self.note_change(delta.len());
         let record = Record {
             seq: 0,
             instance: self.key,
@@ -112,6 +113,7 @@ impl Instance {
         // The next one is due after changes that cost about as much as it does. The cost is in packing it, however small
         // the result: ten thousand items pack to a few hashes.
         let cost_bytes = text.len() / 2;
+        self.text_bytes = text.len();
         let body = tx.pack(text);
         self.snapshot_bytes = body.len().max(cost_bytes);
         self.delta_bytes = 0;

@@ -21,6 +21,7 @@ governance:
 S
 export USER=ada HOME="$work"
 quietly() { "$rawko" "$@" > /dev/null 2>&1 || true; }
+quietly trust --yes
 long=$(printf 'A long note. %.0s' $(seq 60))
 
 # A person, a service and a child; ended.
