@@ -58,8 +58,9 @@ pub(super) fn refuse_damage(place: &Path) -> std::result::Result<(), StoreError>
         return Ok(());
     };
     let (shown, log) = (place.display(), path.display());
-    let lost =
-        |commits: u64| format!("{commits} acknowledged {}", if commits == 1 { "commit" } else { "commits" });
+    let lost = |commits: u64| {
+        format!("at least {commits} acknowledged {}", if commits == 1 { "commit" } else { "commits" })
+    };
     let accept = "or continue without them (`rawko doctor --accept-loss`)";
     Err(StoreError::Damaged(match damage {
         Damage::Header { commits } => format!(
