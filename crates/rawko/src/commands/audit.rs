@@ -14,9 +14,10 @@ use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
 Every record of a journal and every line of the audit is chained by hash to the one before, and the
-row of each instance holds the ends of both chains. `verify` checks all of them, also while a host
-runs, and names the instance and the step of each break. Exit code 0: nothing was changed, moved or
-deleted; 1: something was.
+row of each instance holds the ends of both chains; open effects, deliveries and parents have hashes
+of their own. `verify` checks all of them and the charts, also while a host runs, and names the
+instance and the step of each break. Exit code 0: nothing was changed, moved or deleted; 1:
+something was.
 
 The chains have no key: they show edits of rows, not a store that was rewritten as a whole. Keep
 backups elsewhere for that.
