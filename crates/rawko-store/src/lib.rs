@@ -47,7 +47,7 @@ pub use rawko_instance::{InstanceStatus, StoreError, content};
 #[cfg(feature = "sqlite")]
 pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Options, Prunable, Pruned, Restored, Retention, SqliteStore};
+pub use sqlite::{Check, Options, Prunable, Pruned, Restored, Retention, SqliteStore};
 pub use store::{Base, Driven, Filter, Marks, Page, Report, Store, Tally};
 pub use transfer::{Family, Member, ReadExportError};
 pub use writer::Writer;

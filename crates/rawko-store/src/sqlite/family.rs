@@ -7,14 +7,14 @@ use rustc_hash::FxHashSet;
 
 use super::fault::ReadError;
 use super::journal;
-use super::rows::{self, AUDIT, CHART, EFFECT, uint};
+use super::rows::{self, AUDIT, CHART, EFFECT};
 use super::snapshots::Saved;
 use super::{SqliteStore, instances};
 use crate::StoreError;
 use crate::references;
 use crate::store::Store;
 use crate::transfer::{Family, Member};
-use crate::{Blob, Delivery, InstanceRow};
+use crate::{Blob, InstanceRow};
 
 type Result<T> = std::result::Result<T, ReadError>;
 
@@ -74,8 +74,8 @@ fn member(connection: &Connection, row: InstanceRow) -> Result<Member> {
     let effects = rows_of(connection, &sql, key.0, rows::effect)?;
     let sql = "SELECT event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
     let inbound = rows_of(connection, sql, key.0, |row| row.get(0))?;
-    let sql = "SELECT key, step FROM deliveries WHERE instance = ?1 ORDER BY key";
-    let delivery = |row: &rusqlite::Row<'_>| Ok(Delivery { key: row.get(0)?, step: uint(row.get(1)?) });
+    let sql = "SELECT key, step, seal FROM deliveries WHERE instance = ?1 ORDER BY key";
+    let delivery = |row: &rusqlite::Row<'_>| rows::delivery(row, key.0);
     let deliveries = rows_of(connection, sql, key.0, delivery)?;
     let sql = format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line");
     let audit = rows_of(connection, &sql, Arc::clone(&row.new.id), rows::audit)?;
