@@ -34,6 +34,7 @@ mod pruning;
 mod pty;
 mod queue;
 mod recursion;
+mod runaway;
 mod running;
 mod scenarios;
 mod serving;
