@@ -112,7 +112,7 @@ fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
 const START_ATTEMPTS: usize = 20;
 
 /// Starts an instance. If the host ends before it answers, the next one, perhaps this process, starts it, unless the
-/// store has it already. Without an id in the request one is generated, because only an id tells.
+/// store has it already. Without an id in the request one is generated, because only by an id the store can be searched.
 pub(crate) async fn started(
     access: &mut Access,
     place: &ProjectContext,
