@@ -44,6 +44,7 @@ impl Inner {
 
     pub(crate) fn handle_due(self: &Arc<Self>, due: Due) {
         match due {
+            Due::Instance(_) if self.leaves_rest() => {}
             // A migrated instance that this host does not drive keeps its timers for the next host.
             Due::Instance(key) if !self.drives_key(key) => self.disarm(key),
             Due::Instance(key) | Due::Again(key) => self.attend(key),

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::{Message, MessageChain};
 use crate::policy::agent_of;
 use crate::status::outcome_of;
 use crate::transaction::Transaction;
@@ -64,7 +64,7 @@ impl Instance {
     pub(crate) fn report_failure(&self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
         let error = ServiceError::new(Category::Execution, why).to_value();
         // The parent matches it by the open effect, so the position does not matter.
-        let at = Position { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
+        let at = Position { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms, sends: 1 };
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 
@@ -81,6 +81,7 @@ impl Instance {
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: Some(Arc::clone(&self.new.id)),
             spent: self.spent_in_all(),
+            chain: MessageChain::default(),
         };
         tx.post(key, env.next_message(), message);
     }

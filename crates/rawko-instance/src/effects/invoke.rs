@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::{Message, MessageChain};
 use crate::records::{EffectKind, OpenEffect};
 use crate::transaction::{Action, EffectPlace, Request, Transaction};
 
@@ -144,6 +144,7 @@ impl Instance {
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: None,
             spent: Spent::default(),
+            chain: MessageChain::default(),
         };
         tx.post(key, env.next_message(), message);
     }

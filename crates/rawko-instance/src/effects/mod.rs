@@ -24,12 +24,16 @@ pub(crate) struct Position {
     pub(crate) step: u64,
     pub(crate) index: u32,
     pub(crate) ms: i64,
+    /// Messages that the step sends.
+    pub(crate) sends: u32,
 }
 
 impl Instance {
     pub(crate) fn plan_effects(&mut self, step: Step, env: &dyn Environment, ms: i64, tx: &mut Transaction) {
+        let is_message = |effect: &&Effect| matches!(effect, Effect::Send(_) | Effect::Emit { .. });
+        let sends = step.effects.iter().filter(is_message).count() as u32;
         for (index, effect) in step.effects.into_iter().enumerate() {
-            let at = Position { step: step.number, index: index as u32, ms };
+            let at = Position { step: step.number, index: index as u32, ms, sends };
             self.plan_effect(effect, at, env, tx);
         }
     }

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::Message;
+use crate::message::{Message, MessageChain};
 use crate::receipt::Receipt;
 use crate::records::{AuditLine, EffectKind, OpenEffect, Wait};
 use crate::result::EffectResult;
@@ -164,7 +164,8 @@ impl Instance {
                 Event::PauseRequested { .. } => pause_key(&self.new.id, step),
                 _ => format!("{}/{step}/{seq}", self.new.id).into(),
             };
-            let message = Message { event: event.clone(), key, child: None, spent: Spent::default() };
+            let (spent, chain) = (Spent::default(), MessageChain::default());
+            let message = Message { event: event.clone(), key, child: None, spent, chain };
             tx.post(child, seq, message);
         }
     }
@@ -222,7 +223,7 @@ impl Instance {
     pub(super) fn hold(&mut self, held: &Held, now_ms: i64, tx: &mut Transaction) -> Receipt {
         let last = self.held().map(|(_, effect)| effect.index).max();
         let index = last.map_or(HELD_INDEX_MIN, |last| last + 1);
-        let at = crate::effects::Position { step: self.snapshot.step_number(), index, ms: now_ms };
+        let at = crate::effects::Position { step: self.snapshot.step_number(), index, ms: now_ms, sends: 1 };
         let name = match held {
             Held::Event(event) => Arc::clone(&event.name),
             Held::Message(_) => "message".into(),

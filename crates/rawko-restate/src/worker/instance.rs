@@ -115,7 +115,7 @@ impl InstanceObject {
     /// Delivers an event from another instance, or from itself.
     #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<Post>) -> HandlerResult<()> {
-        let Post { event, child, spent, from, to_itself, key } = post.into_inner();
+        let Post { event, child, spent, from, to_itself, key, chain } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
             if let (Some(from), Event::Named(event)) = (from, event) {
                 send(&ctx, &from, handler::LETTER, Post::of(undelivered(&event.name, ctx.key())));
@@ -125,7 +125,7 @@ impl InstanceObject {
         if to_itself {
             live.row.to_itself = live.row.to_itself.saturating_sub(1);
         }
-        let input = Input::Message { seq: 0, message: Message { event, key, child, spent } };
+        let input = Input::Message { seq: 0, message: Message { event, key, child, spent, chain } };
         let delivered = delivered(&ctx, &input).await?;
         let happening = InstanceInput { delivered, is_touched: to_itself, ..InstanceInput::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)

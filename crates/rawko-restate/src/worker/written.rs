@@ -139,8 +139,8 @@ impl Planning<'_> {
         if to_itself {
             written.live.row.to_itself += 1;
         }
-        let Message { event, key, child, spent } = message;
-        let post = Post { event, child, spent, from, to_itself, key };
+        let Message { event, key, child, spent, chain } = message;
+        let post = Post { event, child, spent, from, to_itself, key, chain };
         written.todo.push(Todo::Post { to: id, post });
         Ok(())
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Value, World, split_item_name};
-use rawko_instance::{AgentResolver, Environment, Gate, Instance, Limits, Request, ServiceError};
+use rawko_instance::{
+    AgentResolver, Environment, FamilyLimit, Gate, Instance, Limits, Newcomer, Request, ServiceError,
+};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use super::Driver;
@@ -58,6 +60,15 @@ impl Environment for Driver {
 
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
         Ok(self.store.find(name)?.map(|row| row.key))
+    }
+
+    fn has_ended(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.store.find(name)?.is_some_and(|row| row.head.status.is_over()))
+    }
+
+    fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
+        let living = || self.store.living(newcomer.root).ok();
+        self.families.borrow_mut().refuse(newcomer, now_ms, &self.setup.limits, living)
     }
 
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {

@@ -33,6 +33,12 @@ use crate::journal::{self, Entry, Tree, lines};
 use crate::standing::{self, Standing};
 use crate::times;
 
+/// Time for the descendants of an instance to pause.
+const PAUSED_WITHIN: Duration = Duration::from_secs(3);
+
+/// Batches of journal entries that are shown after a signal.
+const BATCHES_AFTER_SIGNAL: usize = 2;
+
 /// Follows one instance.
 pub(crate) struct Follow<'a> {
     place: &'a ProjectContext,
@@ -140,7 +146,10 @@ impl<'a> Follow<'a> {
         let reader = access.reader();
         access.close(console).await;
         let ended = outcome?;
-        self.catch_up(console)?;
+        match &ended {
+            Ended::Parked(_) | Ended::Paused(_) => self.catch_up_briefly(console)?,
+            Ended::Rest(_) => self.catch_up(console)?,
+        }
         Ok((ended, reader, other))
     }
 
@@ -157,7 +166,14 @@ impl<'a> Follow<'a> {
         }
         let request = Request::Pause { id: self.id.clone() };
         let asked = match access {
-            Access::Here(_) | Access::Elsewhere { .. } => access.ask(request).await,
+            // The instance itself is paused at once. Its descendants have the request in their inbox, and a family that
+            // grows fast is not waited for.
+            Access::Here(_) | Access::Elsewhere { .. } => {
+                match tokio::time::timeout(PAUSED_WITHIN, access.ask(request)).await {
+                    Ok(asked) => asked,
+                    Err(_) => return Ok(Ended::Paused(verdict)),
+                }
+            }
             // The connection is busy: its host still waits until the instance settles.
             Access::There { .. } => {
                 let mut again = Access::open(self.place, &[], console).await?;
@@ -191,7 +207,8 @@ impl<'a> Follow<'a> {
         let rest = access.rest(&id, patience);
         tokio::pin!(rest);
         loop {
-            self.catch_up(console)?;
+            // In batches: under load the journal grows faster than it is printed, and a signal must not wait for its end.
+            let has_more = self.read_batch(console)?;
             tokio::select! {
                 biased;
                 verdict = signals.next() => return Ok(Watched::Signal(verdict)),
@@ -203,6 +220,7 @@ impl<'a> Follow<'a> {
                         Err(NoAnswer::Refused(failure)) => Err(failure),
                     };
                 }
+                () = tokio::task::yield_now(), if has_more => {}
                 heard = next_progress(&mut progress) => self.hear(&heard, console)?,
                 () = self.stream.more() => {}
                 () = pulse.beat() => {}
@@ -235,21 +253,43 @@ impl<'a> Follow<'a> {
 
     /// Shows new entries of the journal.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let last = self.tail.last()?;
+        while self.read_batch(console)? && self.tail.seq() < last {}
+        Ok(())
+    }
+
+    /// Shows the next new entries after a signal: a long backlog stays in the journal.
+    fn catch_up_briefly(&mut self, console: &mut Console) -> Result<(), Failure> {
+        for _ in 0..BATCHES_AFTER_SIGNAL {
+            if !self.read_batch(console)? {
+                return Ok(());
+            }
+        }
+        console.note(Style::Dim, "note", &format!("later steps are in `rawko history {}`", self.id));
+        Ok(())
+    }
+
+    /// Shows the next new entries. Returns true if there may be more.
+    fn read_batch(&mut self, console: &mut Console) -> Result<bool, Failure> {
         loop {
             self.stream.mark();
-            self.read_on(console)?;
+            if self.read_on(console)? {
+                console.flush()?;
+                return Ok(true);
+            }
             self.stream.due().iter().try_for_each(|line| console.line(&line.to_string()))?;
             // Output received while the journal was read may belong to newer steps, so read again.
             if self.stream.is_empty() {
-                return console.flush();
+                console.flush()?;
+                return Ok(false);
             }
         }
     }
 
-    fn read_on(&mut self, console: &mut Console) -> Result<(), Failure> {
+    fn read_on(&mut self, console: &mut Console) -> Result<bool, Failure> {
         let Self { manner: Manner { format, verbose, .. }, tail, narrator, stream, .. } = self;
         let (format, verbose) = (*format, *verbose);
-        tail.read(|entry, name| {
+        tail.read_batch(|entry, name| {
             match (&mut *narrator, format) {
                 (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
                 (narrator, OutputFormat::StreamJson) => {
