@@ -1,4 +1,5 @@
-//! `Fault`: an expression of the chart that failed to evaluate, as part of a step's record. Separate from the other
+//! `Fault`: an expression of the chart that failed to evaluate, or an event that could not be sent, as part of a
+//! step's record. Separate from the other
 //! effects because no driver acts on it: it exists so that every driver's journal shows the failure.
 
 use std::fmt;
@@ -35,6 +36,15 @@ pub enum FaultKind {
     Output,
     /// The service was not called; the invoke failed with category `execution`.
     Invoke,
+    /// The event did not reach its receiver.
+    Send,
+}
+
+impl Fault {
+    /// An event that did not reach its receiver.
+    pub fn of_send(message: &str) -> Self {
+        Self { what: FaultKind::Send, state: "".into(), at: "".into(), message: message.into() }
+    }
 }
 
 impl FaultKind {
@@ -46,6 +56,7 @@ impl FaultKind {
             FaultKind::Delay => "delay",
             FaultKind::Output => "output",
             FaultKind::Invoke => "invoke",
+            FaultKind::Send => "send",
         }
     }
 }
@@ -54,9 +65,15 @@ impl FaultKind {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { what, state, at, message } = self;
+        if *what == FaultKind::Send {
+            return write!(f, "send failed: {message}");
+        }
         match (what, &**at) {
             (FaultKind::Invoke, at) => write!(f, "invoke `{at}` failed")?,
-            (FaultKind::Guard | FaultKind::Action | FaultKind::Delay | FaultKind::Output, _) => {
+            (
+                FaultKind::Guard | FaultKind::Action | FaultKind::Delay | FaultKind::Output | FaultKind::Send,
+                _,
+            ) => {
                 write!(f, "{} failed", what.as_str())?;
             }
         }

@@ -1,6 +1,7 @@
 //! The activity of an instance and its children, and waiting until it settles. Separate because `run` decides with it
 //! when to stop watching.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ impl Host {
     /// Returns the activity of an instance and its descendants.
     pub fn activity(&self, id: &str) -> Result<Activity, HostError> {
         let key = self.inner.key_of(id)?;
-        self.inner.activity(key)
+        self.inner.activity(key, Walk::Whole)
     }
 
     /// Waits until an instance is over, has failed, or is idle: it waits for a person, an event, or a timer that is
@@ -60,7 +61,8 @@ impl Host {
             if let Some(error) = self.trouble() {
                 return Ok(SettleReason::Stuck(error));
             }
-            let activity = self.inner.activity(key)?;
+            let activity =
+                self.off_the_runtime(key, move |inner| inner.activity(key, Walk::UntilBusy)).await?;
             if let Some(settled) = activity.settled(self.inner.clock.now_ms(), patience) {
                 return Ok(settled);
             }
@@ -69,6 +71,30 @@ impl Host {
             }
         }
     }
+
+    /// Reads the descendants of an instance on a blocking thread: there may be many, on disk, and the caller has signals
+    /// to handle. Without children it is one look at the instance.
+    pub(crate) async fn off_the_runtime<T: Send + 'static>(
+        &self,
+        key: InstanceKey,
+        read: impl FnOnce(&HostInner) -> Result<T, HostError> + Send + 'static,
+    ) -> Result<T, HostError> {
+        let slot = self.inner.slot(key)?;
+        if slot.lock().machine.children().is_empty() {
+            return read(&self.inner);
+        }
+        let inner = Arc::clone(&self.inner);
+        let looked = tokio::task::spawn_blocking(move || read(&inner)).await;
+        looked.unwrap_or_else(|_| Err(HostError::Internal(slot.id.to_string())))
+    }
+}
+
+/// How much of a tree is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walk {
+    Whole,
+    /// Ends at the first busy instance: more does not matter to a caller that waits for all.
+    UntilBusy,
 }
 
 impl Activity {
@@ -103,7 +129,7 @@ impl Activity {
 }
 
 impl HostInner {
-    fn activity(&self, key: InstanceKey) -> Result<Activity, HostError> {
+    fn activity(&self, key: InstanceKey, walk: Walk) -> Result<Activity, HostError> {
         let slot = self.slot(key)?;
         let (mut activity, children) = {
             let live = slot.lock();
@@ -127,14 +153,17 @@ impl HostInner {
             (activity, machine.children())
         };
         for child in children {
-            self.add_child(&mut activity, &child)?;
+            if activity.busy && walk == Walk::UntilBusy {
+                break;
+            }
+            self.add_child(&mut activity, &child, walk)?;
         }
         Ok(activity)
     }
 
-    fn add_child(&self, activity: &mut Activity, child: &str) -> Result<(), HostError> {
+    fn add_child(&self, activity: &mut Activity, child: &str, walk: Walk) -> Result<(), HostError> {
         let below = match self.key_of(child) {
-            Ok(key) => Some(self.activity(key)?),
+            Ok(key) => Some(self.activity(key, walk)?),
             // The child could not begin; the parent is about to receive the failure.
             Err(HostError::NoInstance(_)) => None,
             Err(error) => return Err(error),

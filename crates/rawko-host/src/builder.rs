@@ -165,6 +165,7 @@ impl HostBuilder {
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::new(HashMap::new()),
             draining: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
             unbegun: Mutex::new(Vec::new()),
             changes: watch::Sender::new(0),
             trouble: Mutex::new(None),

@@ -50,6 +50,8 @@ pub(crate) struct HostInner {
     pub(crate) running: Mutex<HashMap<EffectCall, DrainingCall>>,
     /// Set while the host is stopping; no new call begins.
     pub(crate) draining: AtomicBool,
+    /// Set by a signal: messages and timers are left to the next host, so that no load delays the end.
+    pub(crate) stopping: AtomicBool,
     /// Calls that were requested while the host was stopping.
     pub(crate) unbegun: Mutex<Vec<EffectCall>>,
     pub(crate) changes: watch::Sender<u64>,
@@ -139,7 +141,7 @@ impl Host {
         let key = self.inner.reach(id)?;
         let mut changes = self.changes();
         let receipt = self.inner.post_and_wait(key, Input::Pause { by }).await?;
-        while !self.inner.is_paused_below(key)? {
+        while !self.off_the_runtime(key, move |inner| inner.is_paused_below(key)).await? {
             if changes.changed().await.is_err() {
                 return Err(HostError::Closing);
             }

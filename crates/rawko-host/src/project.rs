@@ -1,10 +1,11 @@
 //! `HostProject`: the charts, services and settings of a project, independent of the driver that runs its instances.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_core::{Value, World};
 use rawko_instance::{
-    AgentResolver, Category, Gate, InstanceLimits, OnRestart, ServiceError, ServiceRequest,
+    AgentResolver, Category, Families, FamilyLimit, Gate, InstanceLimits, Newcomer, OnRestart, ServiceError,
+    ServiceRequest,
 };
 use rawko_store::{EffectKind, OpenEffect};
 use tokio::sync::broadcast;
@@ -29,6 +30,8 @@ pub struct HostProject {
     pub gate: Gate,
     /// Limits of the instance machine.
     pub limits: InstanceLimits,
+    /// Instances per family, against `limits`.
+    pub families: Arc<Mutex<Families>>,
     /// The resolver of agents. Without one, `agent:` names are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
     /// Values that expressions see as `env` and `agents`.
@@ -36,6 +39,17 @@ pub struct HostProject {
 }
 
 impl HostProject {
+    /// Counts a new instance of a family. Returns the limit that refuses it.
+    pub fn refused_by_family(
+        &self,
+        newcomer: Newcomer<'_>,
+        now_ms: i64,
+        living: impl FnOnce() -> Option<u64>,
+    ) -> Option<FamilyLimit> {
+        let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        families.refuse(newcomer, now_ms, &self.limits, living)
+    }
+
     /// Returns the service of an effect. Sends go to endpoints, everything else to services.
     pub fn find_service(&self, name: &str, kind: EffectKind) -> Option<Arc<dyn Service>> {
         match kind {

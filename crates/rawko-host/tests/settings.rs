@@ -124,7 +124,7 @@ fn unknown_keys() {
             5:9 settings::unknown_key: `store` has no key `dir`
                  the keys here are `path` and `size_max`
             6:8 settings::unknown_key: `host` has no key `threads`
-                 the keys here are `instances_in_memory`, `generations_max`, `children_per_second_max`, `zero_delay_steps_max` and `failed_calls_max`
+                 the keys here are `instances_in_memory`, `generations_max`, `children_per_second_max`, `zero_delay_steps_max`, `failed_calls_max`, `family_instances_max`, `family_per_second_max`, `family_per_hour_max`, `message_hops_max` and `messages_per_cause_max`
         "#]],
     );
 }

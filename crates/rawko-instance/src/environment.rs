@@ -8,6 +8,7 @@ use rawko_core::{Chart, Invoke, Value, World};
 use crate::agents::AgentResolver;
 use crate::error::StoreError;
 use crate::failure::ServiceError;
+use crate::family::{FamilyLimit, Newcomer};
 use crate::gate::Gate;
 use crate::instance::Instance;
 use crate::limits::InstanceLimits;
@@ -66,6 +67,17 @@ pub trait MachineEnvironment {
 
     /// Returns the instance that a `send` addresses by name.
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError>;
+
+    /// Returns true if a committed instance has ended and takes no more messages. A driver that cannot know returns
+    /// false: then the instance itself reports the message as undelivered.
+    fn has_ended(&self, _name: &str) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Counts a new instance of a family. Returns the limit that refuses it ([`Families`](crate::Families)).
+    fn refused_by_family(&self, _newcomer: Newcomer<'_>, _now_ms: i64) -> Option<FamilyLimit> {
+        None
+    }
 
     /// Returns a committed child.
     fn child(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {

@@ -113,7 +113,7 @@ impl ForkSource {
         });
         instance.save_snapshot(&mut tx);
         for (index, invoke) in running(&instance).into_iter().enumerate() {
-            let at = EffectPosition { step, index: index as u32, ms: now_ms };
+            let at = EffectPosition { step, index: index as u32, ms: now_ms, sends: 1 };
             instance.plan_invoke(invoke, at, env, &mut tx);
         }
         instance.settle(env, now_ms, &mut tx);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
 use crate::ledger::Ledger;
+use crate::message::MessageChain;
 use crate::open::OpenEffects;
 use crate::policy::{agent_of, policy_from};
 use crate::receipt::Receipt;
@@ -64,6 +65,9 @@ pub struct Pace {
     /// The second of the last started children, and their number.
     pub(crate) children_second: i64,
     pub(crate) children: u32,
+    /// The messages that led to the current state.
+    #[serde(skip_serializing_if = "MessageChain::is_empty")]
+    pub(crate) chain: MessageChain,
 }
 
 impl Pace {
@@ -75,6 +79,7 @@ impl Pace {
     /// Something from outside or the passing of time moves the instance: it is no runaway loop.
     pub(crate) fn restart(&mut self) {
         (self.zero_delay_steps, self.failed_calls) = (0, 0);
+        self.chain = MessageChain::default();
     }
 }
 

@@ -8,6 +8,7 @@ mod effects;
 mod environment;
 mod error;
 mod failure;
+mod family;
 mod fan_out;
 mod fork;
 mod form;
@@ -35,6 +36,7 @@ pub use effects::send::undelivered;
 pub use environment::MachineEnvironment;
 pub use error::{InstanceError, StoreError, reasons};
 pub use failure::{AttemptOutcome, Category, ServiceError};
+pub use family::{Families, FamilyLimit, Newcomer};
 pub use fork::{ForkSource, with_budget};
 pub use form::form_schema;
 pub use gate::{
@@ -45,7 +47,7 @@ pub use input::{Input, InputOutcome};
 pub use instance::{Instance, Pace, SavedInstance};
 pub use ledger::{Ledger, Spent};
 pub use limits::InstanceLimits;
-pub use message::StoredMessage;
+pub use message::{MessageChain, StoredMessage};
 pub use migration::{
     ChartName, MigratedInstance, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
 };

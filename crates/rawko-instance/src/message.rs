@@ -7,6 +7,7 @@ use rawko_core::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Spent;
+use crate::limits::InstanceLimits;
 
 /// A stored message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,9 +24,52 @@ pub struct StoredMessage {
     /// The usage of that child.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
+    /// The messages that led to it.
+    #[serde(default, skip_serializing_if = "MessageChain::is_empty")]
+    pub chain: MessageChain,
+}
+
+/// Messages between instances that led to a message, with no delay, no finished call and no input from outside in
+/// between. Bounds instances that answer each other without end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageChain {
+    /// Length of the chain.
+    pub hops: u32,
+    /// Product of the numbers of messages sent at each of its steps; 0 for none.
+    pub width: u32,
+}
+
+impl MessageChain {
+    /// Returns true if no message led to it.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the chain of a message that a step sends as one of `sends`.
+    pub(crate) fn next(self, sends: u32) -> Self {
+        Self { hops: self.hops.saturating_add(1), width: self.width.max(1).saturating_mul(sends.max(1)) }
+    }
+
+    /// Returns the reason that a message with this chain is not sent.
+    pub(crate) fn exceeded(self, limits: &InstanceLimits) -> Option<String> {
+        let (hops, messages) = (limits.message_hops_max, limits.messages_per_cause_max);
+        if self.hops > hops {
+            return Some(format!("more than {hops} messages in a row without a delay: a runaway loop"));
+        }
+        let exceeds = self.width > messages;
+        exceeds
+            .then(|| format!("more than {messages} messages from one cause without a delay: a runaway loop"))
+    }
 }
 
 impl StoredMessage {
+    /// Returns the id of the instance that sent it; `None` for messages of stores that had no keys.
+    pub(crate) fn sender(&self) -> Option<&str> {
+        let mut parts = self.key.rsplitn(3, '/');
+        parts.nth(2)
+    }
+
     /// Returns true if this instance sent it to itself.
     pub(crate) fn is_from(&self, id: &str) -> bool {
         self.key.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'))

@@ -87,11 +87,30 @@ impl NewInstance {
         InstanceFacts::new(&self.id, parent, self.created_ms)
     }
 
+    /// Returns the id of the root of its family; its own without a parent.
+    pub fn root(&self) -> &str {
+        let Some(parent) = &self.parent else { return &self.id };
+        (1..parent.generation).fold(&*parent.id, |id, _| parent_id(id))
+    }
+
     /// The agent that it plays, if it plays one.
     pub fn agent(&self) -> Option<Arc<str>> {
         let policy: serde_json::Value = serde_json::from_str(&self.policy).ok()?;
         Some(policy.get("agent")?.as_str()?.into())
     }
+}
+
+/// Returns the id of the parent of a descendant with this id: `parent.name.step`, or `parent.name.step.index`.
+fn parent_id(id: &str) -> &str {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut rest = id;
+    for _ in 0..2 {
+        match rest.rsplit_once('.') {
+            Some((lead, last)) if is_number(last) => rest = lead,
+            Some(_) | None => break,
+        }
+    }
+    rest.rsplit_once('.').map_or(id, |(parent, _)| parent)
 }
 
 /// The reason why an instance waits, as shown in lists.

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rawko_core::{Chart, Now, Snapshot, Value, start as start_untraced, start_traced};
+use rustc_hash::FxHashMap;
 
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -46,14 +47,16 @@ pub fn start(
         created_ms: now_ms,
         policy: policy_text(&policy),
     };
-    begin(new, chart, input, None, now_ms, env)
+    begin(new, chart, input, None, &mut FxHashMap::default(), now_ms, env)
 }
 
+/// Begins an instance. `uncommitted` are the instances of the same commit; it is added to them.
 pub(crate) fn begin(
     new: NewInstance,
     chart: Arc<Chart>,
     input: Value,
     parent: Option<InstanceKey>,
+    uncommitted: &mut FxHashMap<Arc<str>, InstanceKey>,
     at_ms: i64,
     env: &dyn MachineEnvironment,
 ) -> Result<(Instance, Transaction), InstanceError> {
@@ -76,7 +79,10 @@ pub(crate) fn begin(
     let (snapshot, mut step) = started.map_err(|_| InstanceError::Internal(new.id.to_string()))??;
     let key = env.new_key(&new.id);
     let (mut instance, mut tx) = created(key, new, Arc::clone(&chart), snapshot, parent, at_ms);
+    tx.uncommitted = std::mem::take(uncommitted);
+    tx.uncommitted.insert(Arc::clone(&instance.new.id), key);
     tx.note_trace(&chart, &mut step, env.wants_traces());
+    let effects = effects_text(&step);
     let record = Record {
         seq: 0,
         instance: key,
@@ -85,13 +91,15 @@ pub(crate) fn begin(
         kind: RecordKind::Started,
         event: tx.pack(event),
         delta: String::new(),
-        effects: tx.pack(effects_text(&step)),
+        effects: tx.pack(effects.clone()),
     };
     tx.commit.records.push(record);
     // Before the effects: the snapshot is that of the first step, and its consequences have records of their own.
     instance.save_snapshot(&mut tx);
     instance.plan_effects(step, env, at_ms, &mut tx);
+    tx.record_faults(&effects);
     instance.settle(env, at_ms, &mut tx);
+    *uncommitted = std::mem::take(&mut tx.uncommitted);
     Ok((instance, tx))
 }
 

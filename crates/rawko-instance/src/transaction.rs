@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Invoke, MacrostepTrace, Send, Step, StepError, Value};
+use rawko_core::{Chart, Effect, Fault, Invoke, MacrostepTrace, Send, Step, StepError, Value};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::content;
@@ -36,6 +37,10 @@ pub struct Transaction {
     pub deferred: Option<Input>,
     /// The reply to the input of [`Instance::handle`].
     pub reply: Option<Result<Receipt, InstanceError>>,
+    /// Instances that begin with this commit, by id: the store does not know them yet.
+    pub(crate) uncommitted: FxHashMap<Arc<str>, InstanceKey>,
+    /// Events that the current step could not send, for its record.
+    pub(crate) faults: Vec<Fault>,
     /// The stored head, to write the new one only if it differs; `None` for a new instance.
     pub(crate) head_before: Option<Head>,
 }
@@ -195,6 +200,27 @@ impl Transaction {
         self.failures.push(StepFailure { instance, kind, message: message.to_owned() });
     }
 
+    /// Adds the events that could not be sent to the record of the current step, the last one. `effects` is the text of
+    /// its other effects.
+    pub(crate) fn record_faults(&mut self, effects: &str) {
+        let faults: Vec<Effect> = std::mem::take(&mut self.faults).into_iter().map(Effect::Fault).collect();
+        if faults.is_empty() {
+            return;
+        }
+        let more = serde_json::to_string(&faults).unwrap_or_default();
+        let text = match effects.strip_suffix(']') {
+            Some(list) => format!("{list},{}", more.trim_start_matches('[')),
+            None => more,
+        };
+        let text = self.pack(text);
+        if let Some(record) = self.commit.records.last_mut() {
+            record.effects = text;
+        }
+        if let Some(trace) = self.traces.last_mut() {
+            trace.effects.extend(faults);
+        }
+    }
+
     /// Packs a text and adds its large parts to the commit.
     pub(crate) fn pack(&mut self, text: String) -> String {
         let packed = content::pack(&text);
@@ -251,6 +277,7 @@ impl Transaction {
         self.refused.extend(next.refused);
         self.traces.extend(next.traces);
         self.failures.extend(next.failures);
+        self.uncommitted.extend(next.uncommitted);
         self.deferred = next.deferred;
         self.reply = next.reply.or(self.reply.take());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Event, NamedEvent, Value};
 use rawko_host::{Edition, Receipt, Spent};
-use rawko_instance::Pace;
+use rawko_instance::{MessageChain, Pace};
 use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
 use serde::{Deserialize, Serialize};
 
@@ -321,6 +321,9 @@ pub struct PostedEvent {
     /// The effect that sent it: the same key again changes nothing.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub key: Arc<str>,
+    /// The messages that led to it.
+    #[serde(default, skip_serializing_if = "MessageChain::is_empty")]
+    pub chain: MessageChain,
 }
 
 impl PostedEvent {
@@ -333,6 +336,7 @@ impl PostedEvent {
             from: None,
             to_itself: false,
             key: Arc::default(),
+            chain: MessageChain::default(),
         }
     }
 }

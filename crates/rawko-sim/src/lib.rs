@@ -32,6 +32,7 @@ mod answers;
 mod choices;
 mod crash;
 pub mod driver;
+mod failed_step;
 mod faults;
 mod line;
 mod options;

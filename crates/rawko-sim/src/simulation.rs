@@ -8,10 +8,11 @@ use rawko_core::{
     Chart, Effect, InstanceFacts, NamedEvent, SendTarget, ServiceClass, Snapshot, Status, Value, World,
 };
 use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
-use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
+use rawko_store::{InstanceKey, MemoryStore, Store};
 
 use crate::answers::StimulusAnswers;
 use crate::driver::{DriverTurn, SimDriver, SimSetup};
+use crate::failed_step::failed_step;
 use crate::service::StubServices;
 use crate::{
     CallPoint, CommitPoint, EmitLine, ErrorKind, InvokeLine, ReportLine, SendLine, SimulationOptions,
@@ -286,7 +287,9 @@ impl Simulation {
             }
             let failures = driver.take_failures().into_iter().filter(|failure| failure.instance == ROOT);
             self.failures.extend(failures.map(|failure| (failure.message, failure.kind.into())));
-            if let Some(message) = failed_step(driver, &mut self.seen) {
+            let (failed, undelivered) = failed_step(driver, ROOT, &mut self.seen);
+            line.faults.extend(undelivered);
+            if let Some(message) = failed {
                 let kind = kind_of(&self.failures, &message);
                 line.error.get_or_insert(message);
                 line.error_kind.get_or_insert(kind);
@@ -377,14 +380,4 @@ fn target_text(target: &SendTarget) -> String {
 
 fn kind_of(failures: &BTreeMap<String, ErrorKind>, message: &str) -> ErrorKind {
     failures.get(message).copied().unwrap_or(ErrorKind::Other)
-}
-
-/// The last step of the simulated instance that could not be taken since the line before.
-fn failed_step(driver: &SimDriver, seen: &mut u64) -> Option<String> {
-    let store = driver.store();
-    let records = store.records(ROOT, *seen, usize::MAX).ok()?;
-    *seen = records.last().map_or(*seen, |record| record.seq);
-    let failed = records.iter().rev().find(|record| record.kind == RecordKind::Failed)?;
-    let text = content::unpack(&failed.delta, &mut |hash| store.blob(hash)).ok()?;
-    serde_json::from_str(&text).ok()
 }

@@ -41,6 +41,13 @@ pub trait Store: Send + Sync {
     }
     /// Returns the instances that an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
+    /// Returns the number of instances of a family, a root and its descendants, that have not ended.
+    fn living(&self, root: &str) -> Result<u64, StoreError> {
+        let family = DrivenInstances::Only(vec![root.to_owned()]);
+        let statuses = vec![Status::Active, Status::Error];
+        let page = self.list(&Filter { statuses, part: Some(root.to_owned()), ..Filter::default() })?;
+        Ok(page.rows.iter().filter(|row| family.includes(&row.new)).count() as u64)
+    }
 
     /// Returns the nearest snapshot at or before a step (`None`: the last), and the records after it up to that step,
     /// without those of failed steps, which changed nothing.

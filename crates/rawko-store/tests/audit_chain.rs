@@ -222,7 +222,7 @@ fn the_end_of_the_audit_survives_a_kill_and_the_next_host_continues_it() {
 #[test]
 fn stores_of_every_format_are_intact_once_upgraded() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    for format in 1..=6 {
+    for format in 1..=7 {
         let from = corpus.join(format!("format-{format}/store.db"));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");

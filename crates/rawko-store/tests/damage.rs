@@ -203,6 +203,117 @@ fn a_changed_or_deleted_large_value_names_the_instance_and_the_step() {
     }
 }
 
+fn effect(instance: i64) -> OpenEffect {
+    OpenEffect {
+        instance: InstanceKey(instance),
+        step: STEPS + 1,
+        index: 0,
+        kind: EffectKind::Service,
+        invocation: Some(3),
+        name: "pay".into(),
+        body: r#"{"amount":10}"#.to_owned(),
+        opened_ms: 5,
+        due_ms: None,
+        idempotency: format!("i{instance}/{}/0", STEPS + 1).into(),
+        result: String::new(),
+        parked: false,
+        in_doubt: true,
+    }
+}
+
+/// Rows that no chain covers: another body or key would be a second payment.
+#[test]
+fn a_modified_effect_delivery_or_parent_names_the_instance_and_the_step() {
+    let of_effects = [
+        "step = 4",
+        "\"index\" = 1",
+        "kind = 'call'",
+        "invocation = 4",
+        "invocation = NULL",
+        "name = 'refund'",
+        "body = '{\"amount\":99}'",
+        "opened_ms = 6",
+        "due_ms = 0",
+        "idempotency = 'other'",
+        "result = '{}'",
+        "parked = 1",
+        "in_doubt = 0",
+        "seal = x''",
+    ];
+    let effects = of_effects.iter().map(|set| format!("UPDATE effects SET {set} WHERE instance = 2"));
+    let deliveries =
+        ["key = 'other'", "step = 4"].map(|set| format!("UPDATE deliveries SET {set} WHERE instance = 2"));
+    let of_instances = [
+        "id = 'i9'",
+        "parent_id = 'i3'",
+        "parent_id = NULL",
+        "parent_invocation = 8",
+        "parent_invoke = 'b'",
+        "parent_generation = 2",
+        "origin_id = 'i1', origin_step = 1",
+        "created_ms = 2",
+        "policy = '{}'",
+    ];
+    let instances = of_instances.map(|set| format!("UPDATE instances SET {set} WHERE key = 2"));
+    let (_directory, original) = closed();
+    run(
+        &original,
+        "DELETE FROM instances WHERE key = 2; DELETE FROM journal WHERE instance = 2;
+                    DELETE FROM journal_index WHERE instance = 2; DELETE FROM snapshots WHERE instance = 2;
+                    UPDATE marks SET pruned_records = pruned_records + 21",
+    );
+    let store = open(&original);
+    let mut child = begin(2);
+    if let Some(new) = &mut child.create {
+        new.parent =
+            Some(ParentInvocation { id: "i1".into(), invocation: 7, invoke: "a".into(), generation: 1 });
+    }
+    store.commit(&[child]).unwrap();
+    let deliveries_of = |key| vec![KeyedDelivery { key: format!("d{key}").into(), step: 1 }];
+    let commits = [1, 2, 3].map(|key| {
+        let number = if key == 2 { 1 } else { STEPS + 1 };
+        Commit { opened: vec![effect(key)], deliveries: deliveries_of(key), ..step(key, number) }
+    });
+    store.commit(&commits).unwrap();
+    assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
+    assert_eq!(store.open_effects(Some(InstanceKey(2))).unwrap(), [effect(2)]);
+    drop(store);
+    for sql in effects.chain(deliveries).chain(instances) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        std::fs::copy(&original, &path).unwrap();
+        run(&path, &sql);
+        let store = open(&path);
+        let problems = store.report().unwrap().problems;
+        let id = if sql.contains("'i9'") { "i9" } else { "i2" };
+        assert!(
+            problems.iter().any(|it| it.starts_with(&format!("instance `{id}`, step "))),
+            "{sql}: {problems:?}"
+        );
+        assert!(!store.verify_chains().unwrap().problems.is_empty(), "{sql}");
+        let key = InstanceKey(2);
+        let is_refused = |error: StoreError| matches!(error, StoreError::Damaged(_));
+        let refused = [
+            store.open_effects(Some(key)).err(),
+            store.instance(key).err(),
+            store.delivered(key, "d2").err(),
+            store.delivered(key, "other").err(),
+        ];
+        assert_eq!(
+            refused.into_iter().flatten().filter(|error| is_refused(error.clone())).count(),
+            1,
+            "{sql}"
+        );
+        assert_eq!(store.open_effects(Some(InstanceKey(1))).unwrap(), [effect(1)], "{sql}");
+        assert_eq!(
+            store.open_effects(None).unwrap().len(),
+            if sql.contains("effects") { 2 } else { 3 },
+            "{sql}"
+        );
+        assert_eq!(store.delivered(InstanceKey(3), "d3").unwrap(), Some(1), "{sql}");
+    }
+}
+
 #[test]
 fn a_lost_file_beside_its_log_is_not_an_empty_store() {
     let (_directory, path) = closed();

@@ -12,6 +12,9 @@ use expect_test::expect;
 use rawko_store::*;
 use tempfile::TempDir;
 
+/// The checks that take a chart have tests of their own.
+const UNCHECKED: Check<'static> = &|_| Ok(Vec::new());
+
 fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
@@ -51,7 +54,7 @@ fn a_backup_is_taken_while_the_host_commits_and_is_a_store_of_one_file() {
             store.commit(&[begin(100)]).unwrap();
             (1..200).for_each(|number| store.commit(&[step(100, number)]).unwrap());
         });
-        let report = store.backup(&target).unwrap();
+        let report = store.backup(&target, UNCHECKED).unwrap();
         assert_eq!(report.problems, [] as [&str; 0]);
     });
     assert_eq!(names(&copies), ["backup.db"]);
@@ -69,11 +72,11 @@ fn a_restored_backup_is_the_store_and_the_one_before_is_kept() {
     let (directory, path, store) = corpus();
     let backup = directory.path().join("backup.db");
     let before = ids(&store);
-    store.backup(&backup).unwrap();
+    store.backup(&backup, UNCHECKED).unwrap();
     store.put_chart(&chart()).unwrap();
     store.commit(&[begin(100)]).unwrap();
     drop(store);
-    let restored = SqliteStore::restore(&backup, &path, "today").unwrap();
+    let restored = SqliteStore::restore(&backup, &path, "today", UNCHECKED).unwrap();
     let aside = directory.path().join("store.db.replaced-today");
     assert_eq!(restored.replaced.as_deref(), Some(&*aside));
     let store = open(&path);
@@ -82,7 +85,7 @@ fn a_restored_backup_is_the_store_and_the_one_before_is_kept() {
     store.commit(&[begin(101)]).unwrap();
     assert!(ids(&open(&aside)).contains(&"i100".to_owned()), "nothing of the other is lost");
     drop(store);
-    SqliteStore::restore(&backup, &path, "today").unwrap();
+    SqliteStore::restore(&backup, &path, "today", UNCHECKED).unwrap();
     assert!(directory.path().join("store.db.replaced-today-2").exists(), "and nothing is overwritten");
 }
 
@@ -90,7 +93,7 @@ fn a_restored_backup_is_the_store_and_the_one_before_is_kept() {
 fn what_is_no_sound_backup_is_not_restored() {
     let (directory, path, store) = corpus();
     let backup = directory.path().join("backup.db");
-    store.backup(&backup).unwrap();
+    store.backup(&backup, UNCHECKED).unwrap();
     drop(store);
     let whole = fs::read(&backup).unwrap();
     let cases: [(&str, &dyn Fn()); 4] = [
@@ -106,7 +109,7 @@ fn what_is_no_sound_backup_is_not_restored() {
     let files = names(directory.path());
     for (what, happens) in cases {
         happens();
-        let error = SqliteStore::restore(&backup, &path, "today").unwrap_err();
+        let error = SqliteStore::restore(&backup, &path, "today", UNCHECKED).unwrap_err();
         let files: Vec<_> = files.iter().filter(|name| what != "missing" || *name != "backup.db").collect();
         assert_eq!(names(directory.path()).iter().collect::<Vec<_>>(), files, "{what}: {error}");
     }

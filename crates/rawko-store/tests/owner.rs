@@ -143,6 +143,8 @@ fn a_file_that_is_lost_under_a_host_acknowledges_nothing() {
         let store = begun(&path);
         store.commit(&[step(1, 1)]).unwrap();
         assert_eq!(store.probe(), Ok(()), "{what}");
+        // Right after a batch only the check behind the next one runs, and a log that grows again hides a truncation.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         happens(&path);
         for outcome in [store.probe(), store.commit(&[step(1, 2)]), store.commit(&[begin(7)])] {
             let error = outcome.unwrap_err();
@@ -250,4 +252,74 @@ fn only_a_store_with_a_loss_needs_one_accepted() {
     SqliteStore::accept_loss(&path).unwrap();
     assert_eq!(open(&path).find("i1").unwrap().unwrap().step, 0);
     drop(directory);
+}
+
+#[test]
+fn a_truncated_store_is_not_a_new_one() {
+    type Happens = fn(&Path);
+    let cases: [(&str, Happens); 3] = [
+        ("emptied", |path| fs::write(path, "").unwrap()),
+        ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..8_192]).unwrap()),
+        ("cut within its first page", |path| fs::write(path, &fs::read(path).unwrap()[..100]).unwrap()),
+    ];
+    for (what, happens) in cases {
+        for is_closed in [false, true] {
+            let (directory, path) = killed();
+            let backup = directory.path().join("backup.db");
+            if is_closed {
+                drop(open(&path));
+                assert!(!log(&path).exists());
+            }
+            fs::copy(&path, &backup).unwrap();
+            if !is_closed {
+                fs::copy(log(&path), log(&backup)).unwrap();
+            }
+            happens(&path);
+            let before = fs::read(&path).unwrap();
+            assert!(!SqliteStore::is_blank(&path), "{what}");
+            for read_only in [true, false, true] {
+                let outcome =
+                    SqliteStore::open(&path, SqliteOptions { read_only, ..SqliteOptions::default() });
+                let Err(StoreError::Damaged(words)) = outcome else {
+                    panic!("{what}, {is_closed}: {outcome:?}")
+                };
+                assert!(
+                    words.contains("was truncated") && words.contains("rawko restore"),
+                    "{what}: {words}"
+                );
+            }
+            assert!(fs::read(&path).unwrap() == before, "{what}: it was changed");
+            SqliteStore::restore(&backup, &path, "today", &|_| Ok(Vec::new())).unwrap();
+            assert_eq!(open(&path).find("i1").unwrap().unwrap().step, 1, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_log_without_its_store_is_not_applied_to_a_restored_one() {
+    let (directory, path) = killed();
+    let backup = directory.path().join("backup.db");
+    open(&path).backup(&backup, &|_| Ok(Vec::new())).unwrap();
+    let (_other, lost) = killed();
+    fs::remove_file(&lost).unwrap();
+    let restored = SqliteStore::restore(&backup, &lost, "today", &|_| Ok(Vec::new())).unwrap();
+    assert!(restored.replaced.is_some() && !log(&lost).exists());
+    assert_eq!(open(&lost).report().unwrap().problems, [] as [&str; 0]);
+}
+
+/// A store gets its name when it is complete, so no kill leaves an empty file there.
+#[test]
+fn a_new_store_leaves_no_other_files() {
+    let (directory, path) = place();
+    drop(begun(&path));
+    let names: Vec<_> =
+        fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["store.db"]);
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    // A link to a store that does not exist yet stays a link.
+    let (target, link) = (directory.path().join("target.db"), directory.path().join("link.db"));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    drop(begun(&link));
+    assert!(link.is_symlink() && open(&target).find("i1").unwrap().is_some());
 }

@@ -56,12 +56,27 @@ static IMAGE: LazyLock<Image> = LazyLock::new(|| {
 /// Header of the log, header of a frame, page.
 const FIRST_FRAME_LEN: usize = 32 + 24 + 4096;
 
-/// Returns the number of commits left with this log. They must be a prefix, and whole. `None` if the log is lost, which
-/// the store must report.
-fn commits_left(log: &[u8]) -> Option<u64> {
+/// Returns the file with all commits of the log in it, as a checkpoint leaves it.
+fn checkpointed() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
     std::fs::write(&path, &IMAGE.file).unwrap();
+    std::fs::write(directory.path().join("store.db-wal"), &IMAGE.log).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+    std::fs::read(&path).unwrap()
+}
+
+/// Returns the number of commits left with this log. They must be a prefix, and whole. `None` if the log is lost, which
+/// the store must report.
+fn commits_left(log: &[u8]) -> Option<u64> {
+    commits_left_in(&IMAGE.file, log)
+}
+
+fn commits_left_in(file: &[u8], log: &[u8]) -> Option<u64> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    std::fs::write(&path, file).unwrap();
     std::fs::write(directory.path().join("store.db-wal"), log).unwrap();
     let store = match SqliteStore::open(&path, SqliteOptions::default()) {
         Err(StoreError::Damaged(words)) if words.contains("write-ahead log") => return None,
@@ -99,14 +114,60 @@ fn a_longer_log_never_holds_fewer_commits() {
 }
 
 /// A power failure while the header was rewritten: its first bytes are the new ones, which are the same in every
-/// header.
+/// header. SQLite does so after a checkpoint; before one, the header was damaged.
 #[test]
-fn a_torn_header_is_no_loss() {
+fn a_torn_header_is_no_loss_after_a_checkpoint() {
+    let file = checkpointed();
     for cut in [12, 13, 20, 31] {
         let mut log = IMAGE.log.clone();
         log[cut..32].fill(0xaa);
-        assert_eq!(commits_left(&log), Some(0), "cut at {cut}");
+        assert_eq!(commits_left_in(&file, &log), Some(COMMITS), "cut at {cut}");
+        assert_eq!(commits_left(&log), None, "cut at {cut}");
     }
+}
+
+const FRAME_LEN: usize = 24 + 4096;
+
+#[test]
+fn a_damaged_frame_before_acknowledged_commits_is_named_and_can_be_accepted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let mut log = IMAGE.log.clone();
+    log[32 + 19 * FRAME_LEN + 1_000] ^= 4;
+    std::fs::write(&path, &IMAGE.file).unwrap();
+    std::fs::write(directory.path().join("store.db-wal"), &log).unwrap();
+    for read_only in [true, false] {
+        let outcome = SqliteStore::open(&path, SqliteOptions { read_only, ..SqliteOptions::default() });
+        let Err(StoreError::Damaged(words)) = outcome else { panic!("{outcome:?}") };
+        let parts =
+            ["frame 20 of", "store.db-wal is damaged", "acknowledged commits", "--accept-loss", "restore"];
+        parts.iter().for_each(|part| assert!(words.contains(part), "{part}: {words}"));
+    }
+    assert!(std::fs::read(directory.path().join("store.db-wal")).unwrap() == log, "the log was changed");
+    SqliteStore::accept_loss(&path).unwrap();
+    let store = open(&path);
+    let left = store.find("i1").unwrap().unwrap().step;
+    assert!(left < COMMITS);
+    store.commit(&[commit(left + 1)]).unwrap();
+}
+
+/// Frames of an earlier generation of the log follow the current ones: it is overwritten in place.
+#[test]
+fn old_frames_behind_the_current_ones_are_no_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    std::fs::write(&path, &IMAGE.file).unwrap();
+    std::fs::write(directory.path().join("store.db-wal"), &IMAGE.log).unwrap();
+    let store = open(&path);
+    // Opening it brought all frames into the file, so the next commit begins at the start of the log.
+    store.commit(&[commit(COMMITS + 1)]).unwrap();
+    let files =
+        [std::fs::read(&path).unwrap(), std::fs::read(directory.path().join("store.db-wal")).unwrap()];
+    assert!(
+        files[1].len() >= IMAGE.log.len() && files[1][16..24] != IMAGE.log[16..24],
+        "it was not restarted"
+    );
+    assert_eq!(commits_left_in(&files[0], &files[1]), Some(COMMITS + 1));
 }
 
 proptest! {
@@ -122,5 +183,25 @@ proptest! {
         let from = (log.len() as f64 * at) as usize;
         log[from..].fill(rubbish);
         prop_assert_eq!(commits_left(&log).is_none(), log[..12] != IMAGE.log[..12]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_flipped_bit_loses_at_most_the_last_commit(at in 0.0..1.0_f64, bit in 0..8_u32) {
+        let mut log = IMAGE.log.clone();
+        let at = (log.len() as f64 * at) as usize;
+        log[at] ^= 1 << bit;
+        let left = commits_left(&log);
+        prop_assert!(left.is_none_or(|left| left + 1 >= COMMITS), "{left:?} left, flipped at {at}");
+    }
+
+    #[test]
+    fn so_does_a_flipped_bit_of_the_header(at in 0..32_usize, bit in 0..8_u32) {
+        let mut log = IMAGE.log.clone();
+        log[at] ^= 1 << bit;
+        prop_assert_eq!(commits_left(&log), None);
     }
 }

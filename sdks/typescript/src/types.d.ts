@@ -469,7 +469,7 @@ export interface Fault {
   message: string;
   /** Path of the state; empty for the root. */
   state: string;
-  /** `guard`, `action`, `delay`, `output` or `invoke`. */
+  /** `guard`, `action`, `delay`, `output`, `invoke` or `send`. */
   what: string;
 }
 

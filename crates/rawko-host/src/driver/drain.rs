@@ -25,9 +25,10 @@ pub enum DrainWait {
 }
 
 impl Host {
-    /// Stops beginning calls and waits up to `grace` for the running ones. [`Host::close`] then parks the rest.
+    /// Stops beginning calls, firing timers and delivering messages, which are all stored, and waits up to `grace` for the running ones. [`Host::close`] then parks the rest.
     pub async fn drain(&self, wait: DrainWait, grace: Duration) {
         self.inner.draining.store(true, Ordering::SeqCst);
+        self.inner.stopping.store(true, Ordering::SeqCst);
         let drained = async {
             while self.inner.is_busy(wait) {
                 tokio::time::sleep(LOOK).await;
@@ -82,13 +83,22 @@ impl HostInner {
 
     /// Returns true if an action is kept for the next host instead of being performed.
     pub(crate) fn defers(&self, action: &DriverAction) -> bool {
-        let DriverAction::Run { effect, .. } = action else { return false };
+        let effect = match action {
+            DriverAction::Run { effect, .. } => effect,
+            DriverAction::Deliver { .. } => return self.leaves_rest(),
+            DriverAction::Stop { .. } => return false,
+        };
         if !self.draining.load(Ordering::SeqCst) {
             return false;
         }
         let mut unbegun = self.unbegun.lock().unwrap_or_else(PoisonError::into_inner);
         unbegun.push((effect.instance, EffectPlace::of(effect)));
         true
+    }
+
+    /// Returns true if messages and timers are left to the next host.
+    pub(crate) fn leaves_rest(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
     }
 
     fn park_unbegun(self: &Arc<Self>) {

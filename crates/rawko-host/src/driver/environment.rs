@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, Gate, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest, StoreError,
+    AgentResolver, FamilyLimit, Gate, InstanceLimits, MachineEnvironment, Newcomer, ServiceError,
+    ServiceRequest, StoreError,
 };
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect};
 
@@ -53,6 +54,14 @@ impl MachineEnvironment for HostInner {
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
         // Read from the store, because the lock of the instance table is never taken while an instance is locked.
         self.reader.key(name)
+    }
+
+    fn has_ended(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.store.find(name)?.is_some_and(|row| row.head.status.is_over()))
+    }
+
+    fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
+        self.project.refused_by_family(newcomer, now_ms, || self.store.living(newcomer.root).ok())
     }
 
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {

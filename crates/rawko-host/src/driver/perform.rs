@@ -44,6 +44,7 @@ impl HostInner {
 
     pub(crate) fn handle_due(self: &Arc<Self>, due: DeadlineKind) {
         match due {
+            DeadlineKind::Instance(_) if self.leaves_rest() => {}
             // A migrated instance that this host does not drive keeps its timers for the next host.
             DeadlineKind::Instance(key) if !self.drives_key(key) => self.disarm(key),
             DeadlineKind::Instance(key) | DeadlineKind::Again(key) => self.attend(key),

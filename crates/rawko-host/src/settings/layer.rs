@@ -33,6 +33,11 @@ pub(super) struct SettingsLayer {
     pub(super) children_per_second_max: Option<u32>,
     pub(super) zero_delay_steps_max: Option<u32>,
     pub(super) failed_calls_max: Option<u32>,
+    pub(super) family_instances_max: Option<u32>,
+    pub(super) family_per_second_max: Option<u32>,
+    pub(super) family_per_hour_max: Option<u32>,
+    pub(super) message_hops_max: Option<u32>,
+    pub(super) messages_per_cause_max: Option<u32>,
     pub(super) shutdown_grace: Option<Duration>,
     pub(super) env: Option<Vec<String>>,
     /// Sections for other readers, in order of precedence.
@@ -47,12 +52,17 @@ pub(super) struct Pattern {
 }
 
 const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host", "shutdown", "env"];
-const HOST_KEYS: [&str; 5] = [
+const HOST_KEYS: [&str; 10] = [
     "instances_in_memory",
     "generations_max",
     "children_per_second_max",
     "zero_delay_steps_max",
     "failed_calls_max",
+    "family_instances_max",
+    "family_per_second_max",
+    "family_per_hour_max",
+    "message_hops_max",
+    "messages_per_cause_max",
 ];
 /// Sections for other readers.
 const ELSEWHERE: &[&str] = &[
@@ -102,6 +112,11 @@ impl SettingsLayer {
             children_per_second_max: least(self.children_per_second_max, below.children_per_second_max),
             zero_delay_steps_max: least(self.zero_delay_steps_max, below.zero_delay_steps_max),
             failed_calls_max: least(self.failed_calls_max, below.failed_calls_max),
+            family_instances_max: least(self.family_instances_max, below.family_instances_max),
+            family_per_second_max: least(self.family_per_second_max, below.family_per_second_max),
+            family_per_hour_max: least(self.family_per_hour_max, below.family_per_hour_max),
+            message_hops_max: least(self.message_hops_max, below.message_hops_max),
+            messages_per_cause_max: least(self.messages_per_cause_max, below.messages_per_cause_max),
             shutdown_grace: self.shutdown_grace.or(below.shutdown_grace),
             env: common(self.env, below.env),
             sections: self.sections,
@@ -185,6 +200,11 @@ impl SettingsLayer {
                 "children_per_second_max" => self.children_per_second_max = limit,
                 "zero_delay_steps_max" => self.zero_delay_steps_max = limit,
                 "failed_calls_max" => self.failed_calls_max = limit,
+                "family_instances_max" => self.family_instances_max = limit,
+                "family_per_second_max" => self.family_per_second_max = limit,
+                "family_per_hour_max" => self.family_per_hour_max = limit,
+                "message_hops_max" => self.message_hops_max = limit,
+                "messages_per_cause_max" => self.messages_per_cause_max = limit,
                 _ => self.instances_in_memory = number.and_then(|number| usize::try_from(number).ok()),
             }
         }

@@ -126,6 +126,11 @@ impl Settings {
             children_per_second_max: said.children_per_second_max.unwrap_or(default.children_per_second_max),
             zero_delay_steps_max: said.zero_delay_steps_max.unwrap_or(default.zero_delay_steps_max),
             failed_calls_max: said.failed_calls_max.unwrap_or(default.failed_calls_max),
+            family_instances_max: said.family_instances_max.unwrap_or(default.family_instances_max),
+            family_per_second_max: said.family_per_second_max.unwrap_or(default.family_per_second_max),
+            family_per_hour_max: said.family_per_hour_max.unwrap_or(default.family_per_hour_max),
+            message_hops_max: said.message_hops_max.unwrap_or(default.message_hops_max),
+            messages_per_cause_max: said.messages_per_cause_max.unwrap_or(default.messages_per_cause_max),
         }
     }
 

@@ -9,6 +9,7 @@ use super::EffectPosition;
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::failure::{Category, ServiceError};
+use crate::family::Newcomer;
 use crate::instance::Instance;
 use crate::policy::{inherited, policy_text};
 use crate::records::{InstanceKey, NewInstance, OpenEffect, ParentInvocation};
@@ -71,7 +72,7 @@ impl Instance {
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
-        match self.begin_child(&effect, beginning, at, env) {
+        match self.begin_child(&effect, beginning, at, env, tx) {
             Ok((instance, child)) => {
                 let Transaction { commit, children, actions, refused, traces, failures, .. } = child;
                 self.open(effect, tx);
@@ -92,9 +93,10 @@ impl Instance {
         beginning: ChildStart,
         at: EffectPosition,
         env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
     ) -> Result<(Instance, Transaction), ServiceError> {
         let ChildStart { reference, policy, invoke } = beginning;
-        let generation = self.next_generation(&invoke.id, at, env)?;
+        let generation = self.next_generation(&invoke.id, at, env, tx)?;
         let chart = env.chart(&reference)?;
         let new = NewInstance {
             id: child_id(&self.new.id, effect),
@@ -111,7 +113,8 @@ impl Instance {
             created_ms: at.ms,
             policy: policy_text(&policy),
         };
-        begin(new, chart, invoke.input, Some(self.key), at.ms, env).map_err(|error| as_service_error(&error))
+        begin(new, chart, invoke.input, Some(self.key), &mut tx.uncommitted, at.ms, env)
+            .map_err(|error| as_service_error(&error))
     }
 
     /// Returns the generation of a child, if limits allow one.
@@ -120,6 +123,7 @@ impl Instance {
         invoke: &str,
         at: EffectPosition,
         env: &dyn MachineEnvironment,
+        tx: &Transaction,
     ) -> Result<u32, ServiceError> {
         let limits = env.limits();
         let exceeded = |code: &str, message: String| {
@@ -143,6 +147,14 @@ impl Instance {
             let most = limits.children_per_second_max;
             return exceeded("children_per_second", format!("more than {most} children within one second"));
         }
+        let newcomer = Newcomer {
+            root: self.new.root(),
+            uncommitted: tx.uncommitted.len(),
+            is_later_item: is_later_item(invoke),
+        };
+        if let Some(limit) = env.refused_by_family(newcomer, at.ms) {
+            return exceeded(limit.code(), limit.to_string());
+        }
         Ok(generation)
     }
 
@@ -153,8 +165,7 @@ impl Instance {
         env: &dyn MachineEnvironment,
         tx: &Transaction,
     ) -> Option<InstanceKey> {
-        let begun = tx.children.iter().find(|child| **child.instance.id() == *id);
-        begun.map(|child| child.instance.key).or_else(|| env.child(id).ok().flatten())
+        tx.uncommitted.get(id).copied().or_else(|| env.child(id).ok().flatten())
     }
 }
 

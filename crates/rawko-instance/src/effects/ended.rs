@@ -9,7 +9,7 @@ use crate::environment::MachineEnvironment;
 use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::StoredMessage;
+use crate::message::{MessageChain, StoredMessage};
 use crate::policy::agent_of;
 use crate::status::outcome_of;
 use crate::transaction::Transaction;
@@ -70,7 +70,8 @@ impl Instance {
     pub(crate) fn report_failure(&self, why: &str, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         let error = ServiceError::new(Category::Execution, why).to_value();
         // The parent matches it by the open effect, so the position does not matter.
-        let at = EffectPosition { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms };
+        let at =
+            EffectPosition { step: self.snapshot.step_number(), index: u32::MAX, ms: self.last_ms, sends: 1 };
         self.report_to_parent(at, env, tx, |invocation| Event::InvokeFailed { invocation, error });
     }
 
@@ -87,6 +88,7 @@ impl Instance {
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: Some(Arc::clone(&self.new.id)),
             spent: self.spent_in_all(),
+            chain: MessageChain::default(),
         };
         tx.post(key, env.next_message(), message);
     }

@@ -11,7 +11,7 @@ use crate::environment::MachineEnvironment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::StoredMessage;
+use crate::message::{MessageChain, StoredMessage};
 use crate::records::{EffectKind, OpenEffect};
 use crate::transaction::{DriverAction, EffectPlace, ServiceRequest, Transaction};
 
@@ -154,6 +154,7 @@ impl Instance {
             key: effect_id(&self.new.id, at.step, at.index).into(),
             child: None,
             spent: Spent::default(),
+            chain: MessageChain::default(),
         };
         tx.post(key, env.next_message(), message);
     }

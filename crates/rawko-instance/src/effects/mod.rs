@@ -24,6 +24,8 @@ pub(crate) struct EffectPosition {
     pub(crate) step: u64,
     pub(crate) index: u32,
     pub(crate) ms: i64,
+    /// Messages that the step sends.
+    pub(crate) sends: u32,
 }
 
 impl Instance {
@@ -34,8 +36,10 @@ impl Instance {
         ms: i64,
         tx: &mut Transaction,
     ) {
+        let is_message = |effect: &&Effect| matches!(effect, Effect::Send(_) | Effect::Emit { .. });
+        let sends = step.effects.iter().filter(is_message).count() as u32;
         for (index, effect) in step.effects.into_iter().enumerate() {
-            let at = EffectPosition { step: step.number, index: index as u32, ms };
+            let at = EffectPosition { step: step.number, index: index as u32, ms, sends };
             self.plan_effect(effect, at, env, tx);
         }
     }

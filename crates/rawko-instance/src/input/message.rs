@@ -100,6 +100,10 @@ impl Instance {
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
+        if self.snapshot.status().is_over() {
+            self.return_message(message, now_ms, env, tx);
+            self.note_handled(key.clone(), tx);
+        }
         self.refuse_if_over()?;
         if let Some(refusal) = self.refused_message(message) {
             let error = InstanceError::EventRefused { id: self.new.id.to_string(), refusal };
@@ -109,10 +113,12 @@ impl Instance {
         }
         if !message.is_from(&self.new.id) {
             self.pace.restart();
+            self.pace.chain = message.chain;
         } else if !self.may_act_again(env, now_ms, tx) {
             self.note_handled(key, tx);
             return self.fault_with(&message.event, now_ms, tx);
         }
+        self.note_undelivered(Some(&message.event), now_ms, tx);
         let receipt = self.deliver(message.event.clone(), env, now_ms, tx);
         // Also if the step failed: the journal has the event and the reason.
         self.note_handled(key, tx);

@@ -13,7 +13,7 @@ use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::ledger::Spent;
-use crate::message::StoredMessage;
+use crate::message::{MessageChain, StoredMessage};
 use crate::receipt::Receipt;
 use crate::records::{AuditLine, EffectKind, OpenEffect, WaitReason};
 use crate::result::EffectResult;
@@ -173,7 +173,8 @@ impl Instance {
                 Event::PauseRequested { .. } => pause_key(&self.new.id, step),
                 _ => format!("{}/{step}/{seq}", self.new.id).into(),
             };
-            let message = StoredMessage { event: event.clone(), key, child: None, spent: Spent::default() };
+            let (spent, chain) = (Spent::default(), MessageChain::default());
+            let message = StoredMessage { event: event.clone(), key, child: None, spent, chain };
             tx.post(child, seq, message);
         }
     }
@@ -231,7 +232,8 @@ impl Instance {
     pub(super) fn hold(&mut self, held: &HeldInput, now_ms: i64, tx: &mut Transaction) -> Receipt {
         let last = self.held().map(|(_, effect)| effect.index).max();
         let index = last.map_or(HELD_INDEX_MIN, |last| last + 1);
-        let at = crate::effects::EffectPosition { step: self.snapshot.step_number(), index, ms: now_ms };
+        let at =
+            crate::effects::EffectPosition { step: self.snapshot.step_number(), index, ms: now_ms, sends: 1 };
         let name = match held {
             HeldInput::Event(event) => Arc::clone(&event.name),
             HeldInput::Message(_) => "message".into(),

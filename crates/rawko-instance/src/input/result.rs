@@ -55,7 +55,7 @@ impl Instance {
     ) -> bool {
         self.pace.zero_delay_steps = 0;
         if !matches!(event, Some(Event::InvokeFailed { .. })) {
-            self.pace.failed_calls = 0;
+            self.pace.restart();
             return true;
         }
         // The list of an `each` bounds its items, and a slow call paces its loop.
@@ -63,7 +63,7 @@ impl Instance {
             return true;
         }
         if now_ms.saturating_sub(self.open[at].opened_ms) >= SLOW_CALL_MS {
-            self.pace.failed_calls = 0;
+            self.pace.restart();
             return true;
         }
         self.pace.failed_calls += 1;
@@ -90,6 +90,7 @@ impl Instance {
         let spent = reported(effect, event.as_ref());
         tx.commit.audit.extend(self.audit_of(effect, &note, now_ms));
         self.spend(spent, self.node_of(effect.invocation));
+        self.note_undelivered(event.as_ref(), now_ms, tx);
         self.close_with(at, event, note.outcome_open, env, now_ms, tx)
     }
 

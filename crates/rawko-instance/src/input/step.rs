@@ -52,11 +52,13 @@ impl Instance {
             Ok(mut step) => {
                 let handled = step.handled;
                 tx.note_trace(&chart, &mut step, env.wants_traces());
-                self.record_step(&before, event, &step, at_ms, tx);
+                let effects = self.record_step(&before, event, &step, at_ms, tx);
                 self.plan_effects(step, env, at_ms, tx);
+                tx.record_faults(&effects);
                 Ok(handled)
             }
             Err(error) => {
+                tx.faults.clear();
                 tx.note_failure(FailureKind::of(&error), &error.to_string());
                 self.record_failure(event, &error.to_string(), at_ms, tx);
                 Err(error)
@@ -64,6 +66,7 @@ impl Instance {
         }
     }
 
+    /// Returns the text of the step's effects.
     fn record_step(
         &mut self,
         before: &rawko_core::Snapshot,
@@ -71,8 +74,9 @@ impl Instance {
         step: &Step,
         at_ms: i64,
         tx: &mut Transaction,
-    ) {
+    ) -> String {
         self.last_ms = at_ms;
+        let effects = effects_text(step);
         let moved = step.is_effective();
         let delta = self.snapshot.delta_json(before, &self.chart);
         self.note_change(delta.len());
@@ -84,15 +88,16 @@ impl Instance {
             kind: if moved { RecordKind::Stepped } else { RecordKind::Ignored },
             event: tx.pack(serde_json::to_string(event).unwrap_or_default()),
             delta: tx.pack(delta),
-            effects: tx.pack(effects_text(step)),
+            effects: tx.pack(effects.clone()),
         };
         self.delta_bytes += record.delta.len();
         tx.commit.records.push(record);
         self.forget_left_scopes();
+        effects
     }
 
     /// The event is not lost: the journal has it, with the reason.
-    pub(super) fn record_failure(&self, event: &Event, why: &str, at_ms: i64, tx: &mut Transaction) {
+    pub(crate) fn record_failure(&self, event: &Event, why: &str, at_ms: i64, tx: &mut Transaction) {
         let event = tx.pack(serde_json::to_string(event).unwrap_or_default());
         let delta = tx.pack(serde_json::to_string(why).unwrap_or_default());
         tx.commit.records.push(Record {

@@ -144,8 +144,8 @@ impl Planning<'_> {
         if to_itself {
             written.live.row.to_itself += 1;
         }
-        let StoredMessage { event, key, child, spent } = message;
-        let post = PostedEvent { event, child, spent, from, to_itself, key };
+        let StoredMessage { event, key, child, spent, chain } = message;
+        let post = PostedEvent { event, child, spent, from, to_itself, key, chain };
         written.todo.push(Todo::Post { to: id, post });
         Ok(())
     }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
 use rawko_host::{Edition, HostError, HostProject, Library};
-use rawko_instance::{AgentResolver, Gate, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest};
+use rawko_instance::{
+    AgentResolver, FamilyLimit, Gate, InstanceLimits, MachineEnvironment, Newcomer, ServiceError,
+    ServiceRequest,
+};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::layout::instance_key;
@@ -121,6 +124,12 @@ impl MachineEnvironment for WorkerEnvironment<'_> {
         let key = self.enter(name);
         self.named.borrow_mut().insert(key);
         Ok(Some(key))
+    }
+
+    /// Counts what this worker begins. Other workers count their own, and none knows how many have ended, so only the
+    /// rate is limited.
+    fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
+        self.project.refused_by_family(newcomer, now_ms, || None)
     }
 
     fn child(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {

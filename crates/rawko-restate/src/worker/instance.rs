@@ -139,7 +139,7 @@ impl InstanceObject {
     /// Delivers an event from another instance, or from itself.
     #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<PostedEvent>) -> HandlerResult<()> {
-        let PostedEvent { event, child, spent, from, to_itself, key } = post.into_inner();
+        let PostedEvent { event, child, spent, from, to_itself, key, chain } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
             if let (Some(from), Event::Named(event)) = (from, event) {
                 send(&ctx, &from, handler::LETTER, PostedEvent::of(undelivered(&event.name, ctx.key())));
@@ -149,7 +149,7 @@ impl InstanceObject {
         if to_itself {
             live.row.to_itself = live.row.to_itself.saturating_sub(1);
         }
-        let input = Input::Message { seq: 0, message: StoredMessage { event, key, child, spent } };
+        let input = Input::Message { seq: 0, message: StoredMessage { event, key, child, spent, chain } };
         let delivered = delivered(&ctx, &input).await?;
         let happening = InstanceInput { delivered, is_touched: to_itself, ..InstanceInput::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Value, World, split_item_name};
 use rawko_instance::{
-    AgentResolver, Gate, Instance, InstanceLimits, MachineEnvironment, ServiceError, ServiceRequest,
+    AgentResolver, FamilyLimit, Gate, Instance, InstanceLimits, MachineEnvironment, Newcomer, ServiceError,
+    ServiceRequest,
 };
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
@@ -60,6 +61,15 @@ impl MachineEnvironment for SimDriver {
 
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {
         Ok(self.store.find(name)?.map(|row| row.key))
+    }
+
+    fn has_ended(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.store.find(name)?.is_some_and(|row| row.head.status.is_over()))
+    }
+
+    fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
+        let living = || self.store.living(newcomer.root).ok();
+        self.families.borrow_mut().refuse(newcomer, now_ms, &self.setup.limits, living)
     }
 
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use rawko_chart::Resolution;
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, InstanceLimits, NewRoot, Receipt,
-    ServiceError, StepFailure, StepTrace,
+    AgentResolver, Families, ForkSource, Gate, Input, Instance, InstanceError, InstanceLimits, NewRoot,
+    Receipt, ServiceError, StepFailure, StepTrace,
 };
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
@@ -116,6 +116,7 @@ pub struct SimDriver {
     pub(crate) next_message: Cell<i64>,
     /// Items of an `each` that were planned so far, without the first of each: bounded by lists, not by loops.
     pub(crate) items: Cell<usize>,
+    pub(crate) families: RefCell<Families>,
 }
 
 impl SimDriver {
@@ -145,6 +146,7 @@ impl SimDriver {
             next_key: Cell::new(0),
             next_message: Cell::new(0),
             items: Cell::new(0),
+            families: RefCell::default(),
         };
         driver.restart()?;
         Ok(driver)

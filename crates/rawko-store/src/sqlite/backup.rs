@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -13,6 +14,9 @@ use super::fault::fault;
 use super::{SqliteOptions, SqliteStore};
 use crate::StoreError;
 use crate::store::{Store, StoreReport};
+
+/// Returns further problems of a copy. A clone of the store must not outlive the call.
+pub type Check<'c> = &'c dyn Fn(&Arc<dyn Store>) -> Result<Vec<String>, StoreError>;
 
 /// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +29,12 @@ pub struct RestoreReport {
 
 impl SqliteStore {
     /// Writes a consistent copy to a new file while a host may commit. The copy is a single file. Returns its report:
-    /// damage in the store is also in the copy.
-    pub fn backup(&self, target: &Path) -> Result<StoreReport, StoreError> {
+    /// damage in the store is also in the copy. `check` adds the problems that take a chart to find; it is called with
+    /// the copy if the store's own checks find none.
+    pub fn backup(&self, target: &Path, check: Check<'_>) -> Result<StoreReport, StoreError> {
         let partial = with_suffix(target, ".partial");
         remove(&partial)?;
-        let written = self.write_copy(&partial).and_then(|()| look_at(&partial));
+        let written = self.write_copy(&partial).and_then(|()| look_at(&partial, check));
         let report = match written {
             Ok(report) => report,
             Err(error) => {
@@ -65,11 +70,17 @@ impl SqliteStore {
     }
 
     /// Replaces a store with a backup. The store must not be in use: hold its [`crate::Lock`]. An existing store is
-    /// kept beside it under a name that contains `stamp`. A backup of an earlier format is migrated.
-    pub fn restore(backup: &Path, store: &Path, stamp: &str) -> Result<RestoreReport, StoreError> {
+    /// kept beside it under a name that contains `stamp`. A backup of an earlier format is migrated. `check` is called
+    /// as for a backup.
+    pub fn restore(
+        backup: &Path,
+        store: &Path,
+        stamp: &str,
+        check: Check<'_>,
+    ) -> Result<RestoreReport, StoreError> {
         let incoming = with_suffix(store, ".restoring");
         remove(&incoming)?;
-        let checked = copy(backup, &incoming).and_then(|()| look_at(&incoming));
+        let checked = copy(backup, &incoming).and_then(|()| look_at(&incoming, check));
         let report = match checked {
             Ok(report) if report.problems.is_empty() => {
                 StoreReport { place: store.display().to_string(), ..report }
@@ -91,8 +102,13 @@ impl SqliteStore {
 }
 
 /// Opens a copy as a host would, which migrates it, and checks all of it.
-fn look_at(copy: &Path) -> Result<StoreReport, StoreError> {
-    let report = SqliteStore::open(copy, SqliteOptions::default())?.report()?;
+fn look_at(copy: &Path, check: Check<'_>) -> Result<StoreReport, StoreError> {
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(copy, SqliteOptions::default())?);
+    let mut report = store.report()?;
+    if report.problems.is_empty() {
+        report.problems = check(&store)?;
+    }
+    drop(store);
     // Without the log, which was removed on close.
     let bytes = fs::metadata(copy).map_err(|error| io_fault(copy, &error))?.len();
     Ok(StoreReport { bytes, ..report })
@@ -109,9 +125,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Renames an existing store.
+/// Renames an existing store. A log without its file is renamed, too: SQLite would apply it to the restored one.
 fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> {
-    if !store.exists() {
+    if !store.exists() && !with_suffix(store, "-wal").exists() {
         return Ok(None);
     }
     let aside = (1..)

@@ -9,7 +9,7 @@ use super::journal_ends::{Tip, Tips};
 use super::owner::Owner;
 use super::published::Published;
 use super::rows::{int, kind_number};
-use super::{journal, snapshots};
+use super::{journal, seals, snapshots};
 use crate::chain::{self, ChainLink};
 use crate::{Commit, Head, NewInstance, Outcome, Record, RecordKind, SavedSnapshot};
 
@@ -147,9 +147,9 @@ impl Batch<'_> {
         let head = Head::default();
         self.run(
             "INSERT INTO instances (key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke,
-                                    parent_generation, origin_id, origin_step, created_ms, status, wait, policy)
+                                    parent_generation, origin_id, origin_step, created_ms, status, wait, policy, seal)
              VALUES (:key, :id, :chart, :chart_id, :version, :parent_id, :parent_invocation, :parent_invoke,
-                     :parent_generation, :origin_id, :origin_step, :created_ms, :status, :wait, :policy)",
+                     :parent_generation, :origin_id, :origin_step, :created_ms, :status, :wait, :policy, :seal)",
             named_params! {
                 ":key": key,
                 ":id": new.id,
@@ -166,6 +166,7 @@ impl Batch<'_> {
                 ":status": head.status.as_str(),
                 ":wait": head.wait.as_str(),
                 ":policy": new.policy,
+                ":seal": seals::instance(key, new),
             },
         )?;
         self.tips.set(key, Tip::default());

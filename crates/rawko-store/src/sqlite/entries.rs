@@ -5,6 +5,7 @@ use rusqlite::params;
 
 use super::batch::{Batch, BatchFailure, not_its_own};
 use super::rows::int;
+use super::seals;
 use crate::{Commit, OpenEffect};
 
 impl Batch<'_> {
@@ -42,7 +43,8 @@ impl Batch<'_> {
         }
         let sql = "UPDATE OR REPLACE effects
                    SET step = ?2, \"index\" = ?3, kind = ?4, invocation = ?5, name = ?6, body = ?7, opened_ms = ?8,
-                       due_ms = ?9, idempotency = ?10, result = ?11, parked = ?12, in_doubt = ?13
+                       due_ms = ?9, idempotency = ?10, result = ?11, parked = ?12, in_doubt = ?13,
+                       seal = ?16
                    WHERE instance = ?1 AND step = ?14 AND \"index\" = ?15";
         let row = params![
             key,
@@ -59,7 +61,8 @@ impl Batch<'_> {
             opened.parked,
             opened.in_doubt,
             int(closed.0),
-            closed.1
+            closed.1,
+            seals::effect(opened)
         ];
         Ok(self.connection.prepare_cached(sql)?.execute(row)? > 0)
     }
@@ -68,8 +71,8 @@ impl Batch<'_> {
         self.run(
             "INSERT OR REPLACE INTO effects
                  (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
-                  result, parked, in_doubt)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                  result, parked, in_doubt, seal)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 key,
                 int(effect.step),
@@ -83,7 +86,8 @@ impl Batch<'_> {
                 effect.idempotency,
                 effect.result,
                 effect.parked,
-                effect.in_doubt
+                effect.in_doubt,
+                seals::effect(effect)
             ],
         )
     }
@@ -102,8 +106,10 @@ impl Batch<'_> {
 
     pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<(), BatchFailure> {
         for delivery in &commit.deliveries {
-            let row = params![key, delivery.key, int(delivery.step)];
-            self.run("INSERT OR IGNORE INTO deliveries (instance, key, step) VALUES (?1, ?2, ?3)", row)?;
+            let seal = seals::delivery(key, &delivery.key, delivery.step);
+            let row = params![key, delivery.key, int(delivery.step), seal];
+            let sql = "INSERT OR IGNORE INTO deliveries (instance, key, step, seal) VALUES (?1, ?2, ?3, ?4)";
+            self.run(sql, row)?;
         }
         Ok(())
     }

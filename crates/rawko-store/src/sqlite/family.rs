@@ -7,14 +7,14 @@ use rustc_hash::FxHashSet;
 
 use super::fault::StoreReadError;
 use super::journal;
-use super::rows::{self, AUDIT, CHART, EFFECT, uint};
+use super::rows::{self, AUDIT, CHART, EFFECT};
 use super::snapshots::SnapshotRow;
 use super::{SqliteStore, instances};
 use crate::StoreError;
 use crate::references;
 use crate::store::Store;
 use crate::transfer::{FamilyMember, InstanceFamily};
-use crate::{Blob, InstanceRow, KeyedDelivery};
+use crate::{Blob, InstanceRow};
 
 type SqliteResult<T> = std::result::Result<T, StoreReadError>;
 
@@ -75,8 +75,8 @@ fn member(connection: &Connection, row: InstanceRow) -> SqliteResult<FamilyMembe
     let effects = rows_of(connection, &sql, key.0, rows::effect)?;
     let sql = "SELECT event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
     let inbound = rows_of(connection, sql, key.0, |row| row.get(0))?;
-    let sql = "SELECT key, step FROM deliveries WHERE instance = ?1 ORDER BY key";
-    let delivery = |row: &rusqlite::Row<'_>| Ok(KeyedDelivery { key: row.get(0)?, step: uint(row.get(1)?) });
+    let sql = "SELECT key, step, seal FROM deliveries WHERE instance = ?1 ORDER BY key";
+    let delivery = |row: &rusqlite::Row<'_>| rows::delivery(row, key.0);
     let deliveries = rows_of(connection, sql, key.0, delivery)?;
     let sql = format!("SELECT {AUDIT} FROM audit WHERE instance = ?1 ORDER BY line");
     let audit = rows_of(connection, &sql, Arc::clone(&row.new.id), rows::audit)?;

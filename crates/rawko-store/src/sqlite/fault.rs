@@ -81,6 +81,14 @@ pub(super) fn is_conversion(error: &Error) -> bool {
     )
 }
 
+/// Returns the cause of a conversion error without the position of its column.
+pub(super) fn cause(error: &Error) -> String {
+    match error {
+        Error::FromSqlConversionFailure(_, _, inner) => inner.to_string(),
+        other => other.to_string(),
+    }
+}
+
 pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
     let shown = place.display();
     let Some(cause) = error.sqlite_error() else { return other(place, error) };

@@ -8,6 +8,7 @@ mod check;
 mod connection;
 mod contents;
 mod counts;
+mod create;
 mod entries;
 mod family;
 mod fault;
@@ -23,9 +24,11 @@ mod relocate;
 mod reserve;
 mod rows;
 mod schema;
+mod seals;
 mod snapshots;
 mod upgrade;
 mod verify;
+mod wal;
 mod watch;
 mod write;
 
@@ -43,7 +46,7 @@ use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-pub use backup::RestoreReport;
+pub use backup::{Check, RestoreReport};
 use connection::Readers;
 use counts::StatusCounts;
 use fault::StoreReadError;
@@ -84,6 +87,7 @@ impl SqliteStore {
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: SqliteOptions) -> Result<SqliteStore, StoreError> {
         owner::refuse_lost_file(path)?;
+        wal::refuse_damage(path)?;
         let write_side = match options.read_only {
             true => None,
             false => Some(WriteSide::open(path, options.size_max_bytes)?),
@@ -98,8 +102,12 @@ impl SqliteStore {
         Ok(SqliteStore { place, readers, write_side, owned, counts: StatusCounts::default() })
     }
 
-    /// Returns true for a file whose creation as a store was interrupted: there is nothing in it.
+    /// Returns true for a file whose creation as a store was interrupted by an earlier release: there is nothing in it.
+    /// An empty file is a store that was truncated.
     pub fn is_blank(path: &Path) -> bool {
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
+            return false;
+        }
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let tables = rusqlite::Connection::open_with_flags(path, flags).and_then(|file| {
             file.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
@@ -286,10 +294,7 @@ impl Store for SqliteStore {
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
         let order = "ORDER BY instance, step, \"index\"";
         match key {
-            Some(key) => {
-                let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 {order}");
-                self.rows(&sql, [key.0], rows::effect)
-            }
+            Some(key) => self.read(|connection| seals::effects(connection, key)),
             // An unreadable effect is skipped: it is damage of one instance, and is reported when that is loaded.
             None => {
                 let sql = format!("SELECT {EFFECT} FROM effects {order}");
@@ -317,8 +322,7 @@ impl Store for SqliteStore {
     }
 
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError> {
-        let sql = "SELECT step FROM deliveries WHERE instance = ?1 AND key = ?2";
-        self.row(sql, rusqlite::params![key.0, delivery], |row| row.get(0).map(uint))
+        self.read(|connection| seals::delivered(connection, key, delivery))
     }
 
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError> {

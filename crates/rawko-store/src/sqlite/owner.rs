@@ -40,19 +40,32 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
-/// Fails if the file is gone and its log is not: a new file would destroy the commits in it.
+/// Fails if the file is empty, or gone while its log is not: a new store would destroy the commits in the log, or hide
+/// that there was one. A store gets its name when it is complete, so an empty file is one that was truncated.
 pub(super) fn refuse_lost_file(place: &Path) -> Result<(), StoreError> {
     let path = log::path(place);
-    // An empty file is a store whose creation was interrupted.
-    if place.exists() || !log::is_there(&path).unwrap_or(false) {
-        return Ok(());
-    }
-    Err(StoreError::Damaged(format!(
-        "{} is missing and its write-ahead log {} is not; restore a backup (`rawko restore`), or move the log away to \
-         begin a new store",
-        place.display(),
-        path.display()
-    )))
+    let has_log = log::is_there(&path).unwrap_or(false);
+    let (shown, log) = (place.display(), path.display());
+    let found = std::fs::metadata(place).ok();
+    let words = match found {
+        Some(found) if found.is_file() && found.len() == 0 => match has_log {
+            true => format!(
+                "{shown} was truncated to 0 bytes and its write-ahead log {log} was not; restore a backup (`rawko \
+                 restore`), or move both files away to begin a new store"
+            ),
+            false => format!(
+                "{shown} was truncated to 0 bytes; restore a backup (`rawko restore`), or remove the file to begin a \
+                 new store"
+            ),
+        },
+        Some(_) => return Ok(()),
+        None if !has_log => return Ok(()),
+        None => format!(
+            "{shown} is missing and its write-ahead log {log} is not; restore a backup (`rawko restore`), or move the \
+             log away to begin a new store"
+        ),
+    };
+    Err(StoreError::Damaged(words))
 }
 
 /// Fails if the file was not closed and its log is gone: all commits since the last checkpoint are lost.

@@ -7,21 +7,22 @@ use rusqlite::Row;
 use rusqlite::types::Type;
 
 use super::fault::is_conversion;
+use super::seals;
 use crate::chain::ChainLink;
 use crate::store::InstanceTally;
 use crate::{
-    AuditLine, Blob, ChartRow, EffectKind, ForkOrigin, Head, Inbound, InstanceKey, InstanceRow, NewInstance,
-    OpenEffect, Outcome, ParentInvocation, Record, RecordKind, WaitReason,
+    AuditLine, Blob, ChartRow, EffectKind, ForkOrigin, Head, Inbound, InstanceKey, InstanceRow,
+    KeyedDelivery, NewInstance, OpenEffect, Outcome, ParentInvocation, Record, RecordKind, WaitReason,
 };
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
 pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
                                    origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
-                                   policy, ledger, outcome, parent_generation";
+                                   policy, ledger, outcome, parent_generation, seal";
 pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects, \
                                  j.chain";
 pub(super) const EFFECT: &str = "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked, \
-     in_doubt";
+     in_doubt, seal";
 pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
@@ -70,6 +71,11 @@ fn unknown(column: usize, kind: Type, found: impl std::fmt::Display) -> rusqlite
     rusqlite::Error::FromSqlConversionFailure(column, kind, format!("unknown value `{found}`").into())
 }
 
+/// Returns the error for a row that does not match its hash.
+fn modified(column: usize, what: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, what.into())
+}
+
 /// Parses the word in a row as one of these values.
 fn word<T>(row: &Row<'_>, column: usize, all: &[T], name: fn(T) -> &'static str) -> rusqlite::Result<T>
 where
@@ -91,8 +97,8 @@ pub(super) fn chart(row: &Row<'_>) -> rusqlite::Result<ChartRow> {
     })
 }
 
-/// Reads an instance without its step, which comes from the journal.
-pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
+/// Reads the columns of an instance that a step does not change, without checking them.
+pub(super) fn new_instance(row: &Row<'_>) -> rusqlite::Result<NewInstance> {
     let parent = match row.get::<_, Option<Arc<str>>>(5)? {
         Some(id) => Some(ParentInvocation {
             id,
@@ -106,7 +112,7 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         Some(id) => Some(ForkOrigin { id, step: uint(row.get(9)?) }),
         None => None,
     };
-    let new = NewInstance {
+    Ok(NewInstance {
         id: row.get(1)?,
         chart: row.get(2)?,
         chart_id: row.get(3)?,
@@ -115,7 +121,15 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         origin,
         created_ms: row.get(10)?,
         policy: row.get(15)?,
-    };
+    })
+}
+
+/// Reads an instance without its step, which comes from the journal.
+pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
+    let new = new_instance(row)?;
+    if link(row, 19)? != Some(seals::instance(row.get(0)?, &new)) {
+        return Err(modified(19, "id, parent, origin, policy or creation time was modified"));
+    }
     let head = Head {
         status: word(row, 11, &STATUSES, Status::as_str)?,
         wait: word(row, 12, &WaitReason::ALL, WaitReason::as_str)?,
@@ -177,6 +191,14 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
 }
 
 pub(super) fn effect(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
+    let effect = effect_unchecked(row)?;
+    match link(row, 13)? == Some(seals::effect(&effect)) {
+        true => Ok(effect),
+        false => Err(modified(13, "it was modified")),
+    }
+}
+
+pub(super) fn effect_unchecked(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
     Ok(OpenEffect {
         instance: InstanceKey(row.get(0)?),
         step: uint(row.get(1)?),
@@ -192,6 +214,15 @@ pub(super) fn effect(row: &Row<'_>) -> rusqlite::Result<OpenEffect> {
         parked: row.get(11)?,
         in_doubt: row.get(12)?,
     })
+}
+
+/// Reads a delivery of an instance: key, step, hash.
+pub(super) fn delivery(row: &Row<'_>, instance: i64) -> rusqlite::Result<KeyedDelivery> {
+    let delivery = KeyedDelivery { key: row.get(0)?, step: uint(row.get(1)?) };
+    match link(row, 2)? == Some(seals::delivery(instance, &delivery.key, delivery.step)) {
+        true => Ok(delivery),
+        false => Err(modified(2, &format!("the delivery `{}` was modified", delivery.key))),
+    }
 }
 
 pub(super) fn inbound(row: &Row<'_>) -> rusqlite::Result<Inbound> {

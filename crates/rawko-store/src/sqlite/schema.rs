@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::fault::fault;
-use super::upgrade;
+use super::{seals, upgrade};
 use crate::StoreError;
 
 /// `rawk`, as the first script writes it.
@@ -14,13 +14,14 @@ const APPLICATION_ID: i64 = 0x7261_776b;
 /// The upgrade from format `n` to `n + 1`: a script, and a function for the parts that SQL cannot do.
 type Upgrade = (&'static str, fn(&Connection) -> rusqlite::Result<()>);
 
-const UPGRADES: [Upgrade; 6] = [
+const UPGRADES: [Upgrade; 7] = [
     (include_str!("v1.sql"), |_| Ok(())),
     (include_str!("v2.sql"), |_| Ok(())),
     (include_str!("v3.sql"), |_| Ok(())),
     (include_str!("v4.sql"), upgrade::add_chains),
     (include_str!("v5.sql"), upgrade::add_ends),
     (include_str!("v6.sql"), |_| Ok(())),
+    (include_str!("v7.sql"), seals::add),
 ];
 
 /// The format that this version writes.

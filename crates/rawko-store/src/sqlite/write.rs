@@ -18,7 +18,7 @@ use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
 use super::watch::FileWatch;
-use super::{journal, schema};
+use super::{create, journal, schema, wal};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
 
@@ -47,6 +47,8 @@ pub(super) struct WriteSide {
 impl WriteSide {
     pub(super) fn open(place: &Path, size_max_bytes: Option<u64>) -> Result<WriteSide, StoreError> {
         refuse_hard_links(place)?;
+        wal::sync(place)?;
+        create::create(place)?;
         let mut connection = open_writer(place)?;
         let format = schema::refuse_foreign(&connection, place)?;
         if format >= schema::OWNER_SINCE {
@@ -266,6 +268,9 @@ pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
     if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {
         let accepted = connection.execute_batch("UPDATE owner SET is_open = 0");
         accepted.map_err(|error| fault(place, &error))?;
+        // Without the frames behind a damaged one, which the next host would find again.
+        let truncated = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        truncated.map_err(|error| fault(place, &error))?;
     }
     Ok(())
 }

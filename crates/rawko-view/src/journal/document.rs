@@ -72,7 +72,7 @@ pub struct ChangeDocument {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Fault))]
 pub struct FaultDocument {
-    /// `guard`, `action`, `delay`, `output` or `invoke`.
+    /// `guard`, `action`, `delay`, `output`, `invoke` or `send`.
     pub what: &'static str,
     /// Path of the state; empty for the root.
     pub state: String,

@@ -27,25 +27,38 @@ impl JournalTail {
         Self { reader: reader.clone(), tree, player: Player::new(reader.clone(), explaining), seq }
     }
 
-    /// Passes all new entries to `each`, with the name of their instance in the tree.
+    /// Passes all new entries to `each`, with the name of their instance in the tree. Entries that are written meanwhile
+    /// are left for the next call.
     pub fn read<E: From<ViewError>>(
         &mut self,
         mut each: impl FnMut(&JournalEntry, &Arc<str>) -> Result<(), E>,
     ) -> Result<(), E> {
-        loop {
-            let records = self.reader.store().tail(self.seq, RECORDS_PER_READ).map_err(ViewError::from)?;
-            for record in &records {
-                self.seq = record.seq;
-                let store = Arc::clone(self.reader.store());
-                if let Some(name) = self.tree.name(record.instance, &*store).map_err(ViewError::from)? {
-                    let entry = self.player.entry(record)?;
-                    each(&entry, &name)?;
-                }
-            }
-            if records.len() < RECORDS_PER_READ {
-                return Ok(());
+        let last = self.last()?;
+        while self.read_batch(&mut each)? && self.seq < last {}
+        Ok(())
+    }
+
+    /// Passes the next new entries to `each`. Returns true if there may be more: a caller that has other work does it
+    /// in between, because a busy host writes faster than its journal is read.
+    pub fn read_batch<E: From<ViewError>>(
+        &mut self,
+        mut each: impl FnMut(&JournalEntry, &Arc<str>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let records = self.reader.store().tail(self.seq, RECORDS_PER_READ).map_err(ViewError::from)?;
+        for record in &records {
+            self.seq = record.seq;
+            let store = Arc::clone(self.reader.store());
+            if let Some(name) = self.tree.name(record.instance, &*store).map_err(ViewError::from)? {
+                let entry = self.player.entry(record)?;
+                each(&entry, &name)?;
             }
         }
+        Ok(records.len() == RECORDS_PER_READ)
+    }
+
+    /// Returns the position of the newest record.
+    pub fn last(&self) -> Result<u64, ViewError> {
+        Ok(self.reader.store().last_seq()?)
     }
 
     /// Returns the position, so that another reader of the same store can continue.

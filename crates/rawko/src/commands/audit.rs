@@ -1,18 +1,23 @@
 //! `rawko audit verify`: proves that nothing was changed, moved or deleted in the journals and in the audit.
 
-use rawko_store::{ChainProblem, ChainReport, SqliteOptions, SqliteStore};
+use std::sync::Arc;
+
+use rawko_host::SnapshotReader;
+use rawko_store::{ChainKind, ChainProblem, ChainReport, SqliteOptions, SqliteStore};
 use serde_json::json;
 
 use crate::console::{Console, TextStyle};
+use crate::doctor::contradictions;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
 Every record of a journal and every line of the audit is chained by hash to the one before, and the
-row of each instance holds the ends of both chains. `verify` checks all of them, also while a host
-runs, and names the instance and the step of each break. Exit code 0: nothing was changed, moved or
-deleted; 1: something was.
+row of each instance holds the ends of both chains; open effects, deliveries and parents have hashes
+of their own. `verify` checks all of them and the charts, also while a host runs, and names the
+instance and the step of each break. Exit code 0: nothing was changed, moved or deleted; 1:
+something was.
 
 The chains have no key: they show edits of rows, not a store that was rewritten as a whole. Keep
 backups elsewhere for that.
@@ -48,13 +53,23 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     place.insist_on_file("audit verify")?;
     place.insist_on_store()?;
     let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
-    let report = SqliteStore::open(&place.store, options)?.verify_chains()?;
+    let store = Arc::new(SqliteStore::open(&place.store, options)?);
+    let mut report = store.verify_chains()?;
+    if report.problems.is_empty() {
+        report.problems = contradictions(&SnapshotReader::new(store))?;
+    }
     if *json {
         console.line(&as_json(&report).to_string())?;
     } else {
         print(&place, &report, console)?;
     }
     Ok(if report.problems.is_empty() { CommandVerdict::Done } else { CommandVerdict::Failed })
+}
+
+/// Returns the instances whose rows contradict their journal.
+fn contradictions(reader: &SnapshotReader) -> Result<Vec<ChainProblem>, CommandFailure> {
+    let problem = |message| ChainProblem { chain: ChainKind::Journal, instance: None, step: None, message };
+    Ok(contradictions::find(reader)?.into_iter().map(problem).collect())
 }
 
 fn as_json(report: &ChainReport) -> serde_json::Value {

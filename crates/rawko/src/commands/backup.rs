@@ -1,10 +1,13 @@
 //! `rawko backup`: copies the store, even while a host runs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rawko_store::{SqliteOptions, SqliteStore};
+use rawko_host::SnapshotReader;
+use rawko_store::{SqliteOptions, SqliteStore, Store, StoreError};
 
 use crate::console::{Console, TextStyle};
+use crate::doctor::contradictions;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
@@ -45,14 +48,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         return Err(CommandFailure::Usage(format!("`{name}` is the store itself; name another file")));
     }
     let options = SqliteOptions { read_only: true, ..SqliteOptions::default() };
-    let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
+    let report = SqliteStore::open(&place.store, options)?.backup(&args.file, &problems_of)?;
     let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
     let size = sizes::shown(report.bytes);
-    console.line(&format!("{name}: {instances}, {records}, {size}, verified"))?;
+    let verdict = if report.problems.is_empty() { "verified" } else { "damaged" };
+    console.line(&format!("{name}: {instances}, {records}, {size}, {verdict}"))?;
     for problem in &report.problems {
         console.note(TextStyle::Bad, "problem", problem);
     }
     Ok(if report.problems.is_empty() { CommandVerdict::Done } else { CommandVerdict::Failed })
+}
+
+/// Returns the problems of a copy that the store's own checks cannot find, as `doctor` does.
+pub(super) fn problems_of(store: &Arc<dyn Store>) -> Result<Vec<String>, StoreError> {
+    contradictions::find(&SnapshotReader::new(Arc::clone(store)))
 }
 
 /// Returns true if both paths lead to one file, or one is the log or index of the other.

@@ -15,8 +15,9 @@ agents, and charts as `rawko check` does. Then it asks each configured model wit
 and each MCP server for its tools; --offline leaves this out. Each line is ok, warn or problem,
 followed by a fix. The exit code is 1 if there is a problem.
 
-A store that was not closed and lost its write-ahead log has lost its last commits; it is not
-opened. Restore a backup, or continue without these commits with --accept-loss.
+A store that was not closed and lost its write-ahead log has lost its last commits; one with a
+damaged log has lost those behind the damage. It is not opened. Restore a backup, or continue
+without these commits with --accept-loss.
 
 Examples:
   rawko doctor
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     offline: bool,
 
-    /// Continue without the commits of a lost write-ahead log
+    /// Continue without the commits of a lost or damaged log
     #[arg(long)]
     accept_loss: bool,
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rawko_store::SqliteStore;
 
+use super::backup::problems_of;
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let _lock = place.hold_alone("restore")?;
     // `2026-01-05 09:30:00Z` as part of a file name.
     let stamp: String = times::moment(times::now_ms()).chars().filter(char::is_ascii_alphanumeric).collect();
-    let restored = SqliteStore::restore(&args.file, &place.store, &stamp)?;
+    let restored = SqliteStore::restore(&args.file, &place.store, &stamp, &problems_of)?;
     let report = restored.report;
     let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
     let size = sizes::shown(report.bytes);

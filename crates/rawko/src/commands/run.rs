@@ -6,11 +6,11 @@ use rawko_host::Edition;
 use serde_json::Value as Json;
 
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
+use crate::delivering::started;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::following::{FollowArgs, Narrator, OutputFormat, RunFollower, Signals, TaskEnding};
-use crate::hosting::{self, HostAccess, LoadedChart, ProjectContext, SocketRequest, StoreArgs};
+use crate::hosting::{self, HostAccess, LoadedChart, ProjectContext, StoreArgs};
 use crate::inputs;
 use crate::loading;
 use crate::task_request::is_workflow;
@@ -78,9 +78,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         let seq = access.reader().store().last_seq()?;
         let mode = args.permission_mode.as_deref().map(rawko_core::Value::str);
         let budget = mode.map(|mode| rawko_core::Value::map([("permission_mode", mode)])).unwrap_or_default();
-        let request =
-            SocketRequest::Start { charts: texts(&charts), input: input.into(), id: args.id.clone(), budget };
-        let started = match asked(&mut access, request).await {
+        let parts = (input.into(), args.id.clone(), budget);
+        let started = match started(&mut access, &place, &charts, parts, console).await {
             Ok(started) => started,
             Err(failure) => {
                 access.close(console).await;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_chart::SpannedValue;
-use rawko_core::{AgentEntry, Chart, Value, World};
+use rawko_core::{AgentEntry, Chart, Status, Value, World};
 use rawko_sim::{Simulation, Stubs, agents_from_json};
 use serde_json::{Map, Value as Json};
 
@@ -124,6 +124,8 @@ fn play(
         }
         match stimuli.next()? {
             Some(stimulus) => line = simulation.apply(&stimulus),
+            // As `rawko run` does for an instance with a failure that nothing handles.
+            None if line.status == Status::Error.as_str() => return Ok(CommandVerdict::Failed),
             None => return Ok(verdict),
         }
     }

@@ -10,7 +10,7 @@ const NAMED_MAX: usize = 10;
 const ATTEMPTS: u32 = 5;
 
 /// Returns the first contradictions, each with its instance and step.
-pub(super) fn find(reader: &SnapshotReader) -> Result<Vec<String>, StoreError> {
+pub(crate) fn find(reader: &SnapshotReader) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
     let mut filter = Filter { limit: PAGE, ..Filter::default() };
     loop {

@@ -1,7 +1,7 @@
 //! The checks of `rawko doctor`. Each part of a project has a file with its checks; the common result type is here.
 
 mod approvals;
-mod contradictions;
+pub(crate) mod contradictions;
 mod instances;
 pub(crate) mod models;
 mod sandbox;

@@ -33,6 +33,12 @@ use crate::journal::{self, InstanceTree, JournalEntry, lines};
 use crate::standing::{self, InstanceStanding};
 use crate::times;
 
+/// Time for the descendants of an instance to pause.
+const PAUSED_WITHIN: Duration = Duration::from_secs(3);
+
+/// Batches of journal entries that are shown after a signal.
+const BATCHES_AFTER_SIGNAL: usize = 2;
+
 /// Follows one instance.
 pub(crate) struct RunFollower<'a> {
     place: &'a ProjectContext,
@@ -152,7 +158,10 @@ impl<'a> RunFollower<'a> {
         let reader = access.reader();
         access.close(console).await;
         let ended = outcome?;
-        self.catch_up(console)?;
+        match &ended {
+            FollowEnd::Parked(_) | FollowEnd::Paused(_) => self.catch_up_briefly(console)?,
+            FollowEnd::Rest(_) => self.catch_up(console)?,
+        }
         Ok((ended, reader, other))
     }
 
@@ -169,7 +178,14 @@ impl<'a> RunFollower<'a> {
         }
         let request = SocketRequest::Pause { id: self.id.clone() };
         let asked = match access {
-            HostAccess::Here(_) | HostAccess::Elsewhere { .. } => access.ask(request).await,
+            // The instance itself is paused at once. Its descendants have the request in their inbox, and a family that
+            // grows fast is not waited for.
+            HostAccess::Here(_) | HostAccess::Elsewhere { .. } => {
+                match tokio::time::timeout(PAUSED_WITHIN, access.ask(request)).await {
+                    Ok(asked) => asked,
+                    Err(_) => return Ok(FollowEnd::Paused(verdict)),
+                }
+            }
             // The connection is busy: its host still waits until the instance settles.
             HostAccess::There { .. } => {
                 let mut again = HostAccess::open(self.place, &[], console).await?;
@@ -205,7 +221,8 @@ impl<'a> RunFollower<'a> {
         let rest = access.rest(&id, patience);
         tokio::pin!(rest);
         loop {
-            self.catch_up(console)?;
+            // In batches: under load the journal grows faster than it is printed, and a signal must not wait for its end.
+            let has_more = self.read_batch(console)?;
             tokio::select! {
                 biased;
                 verdict = signals.next() => return Ok(WatchEnd::Signal(verdict)),
@@ -217,6 +234,7 @@ impl<'a> RunFollower<'a> {
                         Err(NoAnswer::Refused(failure)) => Err(failure),
                     };
                 }
+                () = tokio::task::yield_now(), if has_more => {}
                 heard = next_progress(&mut progress) => self.hear(&heard, console)?,
                 () = self.stream.more() => {}
                 () = pulse.beat() => {}
@@ -249,21 +267,43 @@ impl<'a> RunFollower<'a> {
 
     /// Shows new entries of the journal.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        let last = self.tail.last()?;
+        while self.read_batch(console)? && self.tail.seq() < last {}
+        Ok(())
+    }
+
+    /// Shows the next new entries after a signal: a long backlog stays in the journal.
+    fn catch_up_briefly(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        for _ in 0..BATCHES_AFTER_SIGNAL {
+            if !self.read_batch(console)? {
+                return Ok(());
+            }
+        }
+        console.note(TextStyle::Dim, "note", &format!("later steps are in `rawko history {}`", self.id));
+        Ok(())
+    }
+
+    /// Shows the next new entries. Returns true if there may be more.
+    fn read_batch(&mut self, console: &mut Console) -> Result<bool, CommandFailure> {
         loop {
             self.stream.mark();
-            self.read_on(console)?;
+            if self.read_on(console)? {
+                console.flush()?;
+                return Ok(true);
+            }
             self.stream.due().iter().try_for_each(|line| console.line(&line.to_string()))?;
             // Output received while the journal was read may belong to newer steps, so read again.
             if self.stream.is_empty() {
-                return console.flush();
+                console.flush()?;
+                return Ok(false);
             }
         }
     }
 
-    fn read_on(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+    fn read_on(&mut self, console: &mut Console) -> Result<bool, CommandFailure> {
         let Self { manner: Manner { format, verbose, .. }, tail, narrator, stream, .. } = self;
         let (format, verbose) = (*format, *verbose);
-        tail.read(|entry, name| {
+        tail.read_batch(|entry, name| {
             match (&mut *narrator, format) {
                 (Some(narrator), OutputFormat::Text) if !verbose => narrator.tell(entry, name, console),
                 (narrator, OutputFormat::StreamJson) => {

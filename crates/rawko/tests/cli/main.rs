@@ -35,6 +35,7 @@ mod pruning;
 mod pty;
 mod queue;
 mod recursion;
+mod runaway;
 mod running;
 mod scenarios;
 mod serving;

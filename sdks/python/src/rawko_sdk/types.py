@@ -529,7 +529,7 @@ class Fault(TypedDict):
     state: str
     """Path of the state; empty for the root."""
     what: str
-    """`guard`, `action`, `delay`, `output` or `invoke`."""
+    """`guard`, `action`, `delay`, `output`, `invoke` or `send`."""
 
 
 class Faults(TypedDict):

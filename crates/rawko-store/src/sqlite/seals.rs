@@ -1,0 +1,187 @@
+//! Hashes of rows that no chain covers and that decide what an instance does next: open effects, deliveries, and the
+//! identity of an instance with its parent. A modified row stops its instance instead of calling something else.
+
+use rusqlite::{Connection, Result, params};
+
+use super::fault::{StoreReadError, cause, is_conversion};
+use super::rows::{self, EFFECT, INSTANCE, int, uint};
+use crate::chain::{ChainLink, half};
+use crate::report::{ChainKind, ChainProblem};
+use crate::{InstanceKey, NewInstance, OpenEffect};
+
+/// Collects the columns of a row: each with its length, so that no two rows give the same bytes.
+struct Seal(blake3::Hasher);
+
+impl Seal {
+    fn new(table: &str, key: i64) -> Seal {
+        let mut seal = Seal(blake3::Hasher::new());
+        seal.text(table);
+        seal.number(key);
+        seal
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn number(&mut self, number: i64) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    /// The first byte distinguishes an absent value from 0.
+    fn optional(&mut self, number: Option<i64>) {
+        self.0.update(&[u8::from(number.is_some())]);
+        self.number(number.unwrap_or(0));
+    }
+}
+
+/// Returns the hash of an open effect's row: all of its columns.
+pub(super) fn effect(effect: &OpenEffect) -> ChainLink {
+    let OpenEffect { instance, step, index, kind, invocation, name, body, opened_ms, due_ms, .. } = effect;
+    let mut seal = Seal::new("effects", instance.0);
+    seal.number(int(*step));
+    seal.number(i64::from(*index));
+    seal.text(kind.as_str());
+    seal.optional(invocation.map(int));
+    seal.text(name);
+    seal.text(body);
+    seal.number(*opened_ms);
+    seal.optional(*due_ms);
+    seal.text(&effect.idempotency);
+    seal.text(&effect.result);
+    seal.number(i64::from(effect.parked));
+    seal.number(i64::from(effect.in_doubt));
+    half(&seal.0)
+}
+
+/// Returns the hash of a delivery's row.
+pub(super) fn delivery(instance: i64, key: &str, step: u64) -> ChainLink {
+    let mut seal = Seal::new("deliveries", instance);
+    seal.text(key);
+    seal.number(int(step));
+    half(&seal.0)
+}
+
+/// Returns the hash of the columns of an instance that never change. The chart does, by a migration, and is checked
+/// against the snapshot.
+pub(super) fn instance(key: i64, new: &NewInstance) -> ChainLink {
+    let mut seal = Seal::new("instances", key);
+    seal.text(&new.id);
+    seal.number(new.created_ms);
+    seal.text(&new.policy);
+    seal.optional(new.parent.as_ref().map(|parent| int(parent.invocation)));
+    if let Some(parent) = &new.parent {
+        seal.text(&parent.id);
+        seal.text(&parent.invoke);
+        seal.number(i64::from(parent.generation));
+    }
+    seal.optional(new.origin.as_ref().map(|origin| int(origin.step)));
+    if let Some(origin) = &new.origin {
+        seal.text(&origin.id);
+    }
+    half(&seal.0)
+}
+
+/// Returns the open effects of an instance; a modified one is an error that names it and the step.
+pub(super) fn effects(
+    connection: &Connection,
+    key: InstanceKey,
+) -> std::result::Result<Vec<OpenEffect>, StoreReadError> {
+    let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 ORDER BY step, \"index\"");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([key.0])?;
+    let mut effects = Vec::new();
+    while let Some(row) = rows.next()? {
+        let step = row.get(1).unwrap_or(0);
+        effects.push(match rows::effect(row) {
+            Err(error) if is_conversion(&error) => {
+                let what = format!("the open effect is damaged: {}", cause(&error));
+                return Err(StoreReadError::damaged(connection, key, step, &what));
+            }
+            other => other?,
+        });
+    }
+    Ok(effects)
+}
+
+/// Returns the step at which an instance took a delivery.
+pub(super) fn delivered(
+    connection: &Connection,
+    key: InstanceKey,
+    of: &str,
+) -> std::result::Result<Option<u64>, StoreReadError> {
+    let sql = "SELECT step, seal FROM deliveries WHERE instance = ?1 AND key = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![key.0, of])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let step = row.get(0)?;
+    match rows::link(row, 1)? == Some(delivery(key.0, of, uint(step))) {
+        true => Ok(Some(uint(step))),
+        false => {
+            Err(StoreReadError::damaged(connection, key, step, &format!("the delivery `{of}` was modified")))
+        }
+    }
+}
+
+/// Passes each modified effect and delivery to the callback. Instances are checked with their journals.
+pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<()> {
+    let mut problem = |key: i64, step: i64, message: String| {
+        let sql = "SELECT id FROM instances WHERE key = ?1";
+        let id = connection.query_row(sql, [key], |row| row.get(0)).unwrap_or_else(|_| format!("#{key}"));
+        tell(ChainProblem { chain: ChainKind::Journal, instance: Some(id), step: Some(uint(step)), message });
+    };
+    let mut statement = connection.prepare(&format!("SELECT {EFFECT} FROM effects"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        match rows::effect(row) {
+            Err(error) if is_conversion(&error) => {
+                problem(
+                    row.get(0)?,
+                    row.get(1).unwrap_or(0),
+                    format!("the open effect is damaged: {}", cause(&error)),
+                );
+            }
+            other => drop(other?),
+        }
+    }
+    let mut statement = connection.prepare("SELECT instance, key, step, seal FROM deliveries")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, step): (i64, i64) = (row.get(0)?, row.get(2)?);
+        let name = String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?).into_owned();
+        if rows::link(row, 3)? != Some(delivery(key, &name, uint(step))) {
+            problem(key, step, format!("the delivery `{name}` was modified"));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the hashes of existing rows, for the migration.
+pub(super) fn add(connection: &Connection) -> Result<()> {
+    let mut statement = connection.prepare(&format!("SELECT {EFFECT} FROM effects"))?;
+    let effects: Vec<OpenEffect> = statement.query_map([], rows::effect_unchecked)?.collect::<Result<_>>()?;
+    for open in effects {
+        let sql = "UPDATE effects SET seal = ?4 WHERE instance = ?1 AND step = ?2 AND \"index\" = ?3";
+        let row = params![open.instance.0, int(open.step), open.index, effect(&open)];
+        connection.prepare_cached(sql)?.execute(row)?;
+    }
+    let mut statement = connection.prepare("SELECT instance, key, step FROM deliveries")?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let deliveries: Vec<(i64, String, i64)> = statement.query_map([], read)?.collect::<Result<_>>()?;
+    for (key, of, step) in deliveries {
+        let sql = "UPDATE deliveries SET seal = ?3 WHERE instance = ?1 AND key = ?2";
+        connection.prepare_cached(sql)?.execute(params![key, of, delivery(key, &of, uint(step))])?;
+    }
+    let mut statement = connection.prepare(&format!("SELECT {INSTANCE} FROM instances"))?;
+    let read = |row: &rusqlite::Row<'_>| match rows::new_instance(row) {
+        Err(error) if is_conversion(&error) => Ok(None),
+        new => Ok(Some((row.get::<_, i64>(0)?, new?))),
+    };
+    let instances: Vec<_> = statement.query_map([], read)?.collect::<Result<_>>()?;
+    for (key, new) in instances.into_iter().flatten() {
+        let sql = "UPDATE instances SET seal = ?2 WHERE key = ?1";
+        connection.prepare_cached(sql)?.execute(params![key, instance(key, &new)])?;
+    }
+    Ok(())
+}
