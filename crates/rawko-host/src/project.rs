@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_core::{Value, World};
 use rawko_instance::{
-    AgentResolver, Category, Families, FamilyLimit, Gate, InstanceLimits, Newcomer, OnRestart, ServiceError,
-    ServiceRequest,
+    AgentResolver, Category, FamilyCounts, FamilyLimit, Gate, InstanceLimits, Newcomer, OnRestart,
+    ServiceError, ServiceRequest,
 };
 use rawko_store::{EffectKind, OpenEffect};
 use tokio::sync::broadcast;
@@ -31,7 +31,7 @@ pub struct HostProject {
     /// Limits of the instance machine.
     pub limits: InstanceLimits,
     /// Instances per family, against `limits`.
-    pub families: Arc<Mutex<Families>>,
+    pub families: Arc<Mutex<FamilyCounts>>,
     /// The resolver of agents. Without one, `agent:` names are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
     /// Values that expressions see as `env` and `agents`.

@@ -74,7 +74,7 @@ pub trait MachineEnvironment {
         Ok(false)
     }
 
-    /// Counts a new instance of a family. Returns the limit that refuses it ([`Families`](crate::Families)).
+    /// Counts a new instance of a family. Returns the limit that refuses it ([`FamilyCounts`](crate::FamilyCounts)).
     fn refused_by_family(&self, _newcomer: Newcomer<'_>, _now_ms: i64) -> Option<FamilyLimit> {
         None
     }

@@ -1,4 +1,4 @@
-//! `Families`: counts the instances of a root and its descendants, for drivers. Limits of one instance do not bound a
+//! `FamilyCounts`: counts the instances of a root and its descendants, for drivers. Limits of one instance do not bound a
 //! chart that starts two of itself: each generation has twice as many instances as the one before.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::InstanceLimits;
 
-/// Families whose counts are kept. One that is forgotten begins again at its next instance.
+/// FamilyCounts whose counts are kept. One that is forgotten begins again at its next instance.
 const FAMILIES_MAX: usize = 4_096;
 
 /// An instance that is about to begin.
@@ -60,7 +60,7 @@ impl fmt::Display for FamilyLimit {
 
 /// Counts per family, of one driver.
 #[derive(Debug, Default)]
-pub struct Families {
+pub struct FamilyCounts {
     counts: FxHashMap<Arc<str>, Count>,
 }
 
@@ -76,7 +76,7 @@ struct Count {
     counted: Option<i64>,
 }
 
-impl Families {
+impl FamilyCounts {
     /// Counts a new instance. Returns the limit that refuses it. `living` counts the instances of the family in the
     /// store that have not ended; `None` if the driver cannot. It is called only near the limit, once per second.
     pub fn refuse(
@@ -135,7 +135,7 @@ mod tests {
     fn a_family_is_counted_again_before_it_is_refused() {
         let limits =
             InstanceLimits { family_instances_max: 3, family_per_second_max: 4, ..InstanceLimits::default() };
-        let mut families = Families::default();
+        let mut families = FamilyCounts::default();
         let mut begin = |at_ms: i64, living: u64| {
             let newcomer = Newcomer { root: "r", uncommitted: 0, is_later_item: false };
             families.refuse(newcomer, at_ms, &limits, || Some(living))

@@ -47,7 +47,7 @@ pub use rawko_instance::{InstanceStatus, StoreError, content};
 #[cfg(feature = "sqlite")]
 pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Check, Prunable, Pruned, RestoreReport, Retention, SqliteOptions, SqliteStore};
+pub use sqlite::{Prunable, Pruned, RestoreReport, Retention, SqliteOptions, SqliteStore, StoreCheck};
 pub use store::{
     DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport,
 };

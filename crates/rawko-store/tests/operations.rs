@@ -13,7 +13,7 @@ use rawko_store::*;
 use tempfile::TempDir;
 
 /// The checks that take a chart have tests of their own.
-const UNCHECKED: Check<'static> = &|_| Ok(Vec::new());
+const UNCHECKED: StoreCheck<'static> = &|_| Ok(Vec::new());
 
 fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, SqliteOptions::default()).unwrap()

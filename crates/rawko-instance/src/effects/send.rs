@@ -54,12 +54,12 @@ impl Instance {
                 self.send_outside(send.clone(), ServiceClass::Agent.named(name).into(), at, env, tx);
             }
             SendTarget::Other(name) => match self.instance_named(name, env, tx) {
-                Ok(Receiver::Ended) => self.undeliverable(&send.event, &ended(name), at, tx),
-                Ok(Receiver::Known(key)) => {
+                Ok(SendReceiver::Ended) => self.undeliverable(&send.event, &ended(name), at, tx),
+                Ok(SendReceiver::Known(key)) => {
                     let origin = Arc::clone(&self.new.id);
                     self.post_event(key, &send, &origin, None, at, env, tx);
                 }
-                Ok(Receiver::Absent) => self.send_outside(send.clone(), Arc::clone(name), at, env, tx),
+                Ok(SendReceiver::Absent) => self.send_outside(send.clone(), Arc::clone(name), at, env, tx),
                 Err(error) => self.undeliverable(&send.event, &error.to_string(), at, tx),
             },
         }
@@ -152,18 +152,18 @@ impl Instance {
         name: &str,
         env: &dyn MachineEnvironment,
         tx: &Transaction,
-    ) -> Result<Receiver, StoreError> {
+    ) -> Result<SendReceiver, StoreError> {
         if *name == *self.new.id {
-            return Ok(Receiver::Known(self.key));
+            return Ok(SendReceiver::Known(self.key));
         }
         let parent = self.new.parent.as_ref().filter(|parent| *parent.id == *name).and(self.parent);
         if let Some(key) = tx.uncommitted.get(name).copied().or(parent) {
-            return Ok(Receiver::Known(key));
+            return Ok(SendReceiver::Known(key));
         }
         match env.instance(name)? {
-            Some(_) if env.has_ended(name)? => Ok(Receiver::Ended),
-            Some(key) => Ok(Receiver::Known(key)),
-            None => Ok(Receiver::Absent),
+            Some(_) if env.has_ended(name)? => Ok(SendReceiver::Ended),
+            Some(key) => Ok(SendReceiver::Known(key)),
+            None => Ok(SendReceiver::Absent),
         }
     }
 
@@ -242,7 +242,7 @@ impl Instance {
 }
 
 /// An instance that a send names.
-enum Receiver {
+enum SendReceiver {
     Known(InstanceKey),
     Ended,
     Absent,

@@ -1,5 +1,5 @@
 //! Files that git ignores, such as local settings: an undo restores them, but they are in no commit, no diff and no
-//! worktree. Only files beside others count: an ignored directory holds what is built or installed.
+//! worktree. Only files beside others count: an ignored directory holds build output or installed packages.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -15,7 +15,7 @@ static PYTHON_HARD: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b_exit\((?:[^()]|\([^()]*\))*\)").ok());
 /// A failure is no disguise: `os._exit(1)`.
 static PYTHON_FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_exit\(\s*[1-9]").ok());
-/// `os.execvp("true", ["true"])`, `getattr(os, name)(0)`: another program, or a function without a name.
+/// `os.execlp("true", "true")`, `getattr(os, name)(0)`: another program, or a function without a name.
 static PYTHON_OTHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\bos\.exec[lv]\w*\(|\bgetattr\(\s*(?:os|sys)\s*,[^()]*\)\s*\(|\b(?:os|sys)\.__dict__\[[^\]]*\]\s*\(|\bvars\(\s*(?:os|sys)\s*\)\[[^\]]*\]\s*\(").ok()
 });

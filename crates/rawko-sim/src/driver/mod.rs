@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rawko_chart::Resolution;
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, Families, ForkSource, Gate, Input, Instance, InstanceError, InstanceLimits, NewRoot,
+    AgentResolver, FamilyCounts, ForkSource, Gate, Input, Instance, InstanceError, InstanceLimits, NewRoot,
     Receipt, ServiceError, StepFailure, StepTrace,
 };
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
@@ -116,7 +116,7 @@ pub struct SimDriver {
     pub(crate) next_message: Cell<i64>,
     /// Items of an `each` that were planned so far, without the first of each: bounded by lists, not by loops.
     pub(crate) items: Cell<usize>,
-    pub(crate) families: RefCell<Families>,
+    pub(crate) families: RefCell<FamilyCounts>,
 }
 
 impl SimDriver {

@@ -16,7 +16,7 @@ use crate::StoreError;
 use crate::store::{Store, StoreReport};
 
 /// Returns further problems of a copy. A clone of the store must not outlive the call.
-pub type Check<'c> = &'c dyn Fn(&Arc<dyn Store>) -> Result<Vec<String>, StoreError>;
+pub type StoreCheck<'c> = &'c dyn Fn(&Arc<dyn Store>) -> Result<Vec<String>, StoreError>;
 
 /// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl SqliteStore {
     /// Writes a consistent copy to a new file while a host may commit. The copy is a single file. Returns its report:
     /// damage in the store is also in the copy. `check` adds the problems that take a chart to find; it is called with
     /// the copy if the store's own checks find none.
-    pub fn backup(&self, target: &Path, check: Check<'_>) -> Result<StoreReport, StoreError> {
+    pub fn backup(&self, target: &Path, check: StoreCheck<'_>) -> Result<StoreReport, StoreError> {
         let partial = with_suffix(target, ".partial");
         remove(&partial)?;
         let written = self.write_copy(&partial).and_then(|()| look_at(&partial, check));
@@ -76,7 +76,7 @@ impl SqliteStore {
         backup: &Path,
         store: &Path,
         stamp: &str,
-        check: Check<'_>,
+        check: StoreCheck<'_>,
     ) -> Result<RestoreReport, StoreError> {
         let incoming = with_suffix(store, ".restoring");
         remove(&incoming)?;
@@ -102,7 +102,7 @@ impl SqliteStore {
 }
 
 /// Opens a copy as a host would, which migrates it, and checks all of it.
-fn look_at(copy: &Path, check: Check<'_>) -> Result<StoreReport, StoreError> {
+fn look_at(copy: &Path, check: StoreCheck<'_>) -> Result<StoreReport, StoreError> {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(copy, SqliteOptions::default())?);
     let mut report = store.report()?;
     if report.problems.is_empty() {

@@ -46,7 +46,7 @@ use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
-pub use backup::{Check, RestoreReport};
+pub use backup::{RestoreReport, StoreCheck};
 use connection::Readers;
 use counts::StatusCounts;
 use fault::StoreReadError;

@@ -23,7 +23,7 @@ const PAGE_LENS: std::ops::RangeInclusive<usize> = 512..=65_536;
 const ATTEMPTS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-type Sum = (u32, u32);
+type WalChecksum = (u32, u32);
 type Salts = [u8; 8];
 
 /// A problem of the two files.
@@ -117,17 +117,17 @@ struct Scan {
 }
 
 /// One frame of the log.
-struct Frame {
+struct WalFrame {
     page: u32,
     /// Size of the database in pages after a commit; 0 in all other frames.
     size: u32,
     salts: Salts,
-    stored: Sum,
+    stored: WalChecksum,
     bytes: Vec<u8>,
 }
 
-impl Frame {
-    fn read(input: &mut impl Read, page_len: usize) -> Result<Option<Frame>> {
+impl WalFrame {
+    fn read(input: &mut impl Read, page_len: usize) -> Result<Option<WalFrame>> {
         let mut bytes = vec![0; FRAME_HEADER_LEN + page_len];
         match input.read_exact(&mut bytes) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
@@ -136,11 +136,11 @@ impl Frame {
         let mut salts = Salts::default();
         salts.copy_from_slice(&bytes[8..16]);
         let stored = (word(&bytes, 16), word(&bytes, 20));
-        Ok(Some(Frame { page: word(&bytes, 0), size: word(&bytes, 4), salts, stored, bytes }))
+        Ok(Some(WalFrame { page: word(&bytes, 0), size: word(&bytes, 4), salts, stored, bytes }))
     }
 
     /// Returns the checksum of this frame after one with checksum `before`.
-    fn sum(&self, before: Sum, is_big: bool) -> Sum {
+    fn sum(&self, before: WalChecksum, is_big: bool) -> WalChecksum {
         let sum = checksum(before, &self.bytes[..8], is_big);
         checksum(sum, &self.bytes[FRAME_HEADER_LEN..], is_big)
     }
@@ -168,12 +168,18 @@ impl Scan {
         Scan::frames(input, page_len, salts, sum, is_big)
     }
 
-    fn frames(mut input: impl Read, page_len: usize, salts: Salts, start: Sum, is_big: bool) -> Result<Scan> {
+    fn frames(
+        mut input: impl Read,
+        page_len: usize,
+        salts: Salts,
+        start: WalChecksum,
+        is_big: bool,
+    ) -> Result<Scan> {
         let mut scan = Scan { page_len: Some(page_len as u64), ..Scan::default() };
         let (mut before, mut number, mut broken) = (start, 0_u64, None);
         let mut uncommitted = Vec::new();
-        let mut rest = Rest::default();
-        while let Some(frame) = Frame::read(&mut input, page_len)? {
+        let mut rest = WalTail::default();
+        while let Some(frame) = WalFrame::read(&mut input, page_len)? {
             number += 1;
             let is_current = frame.salts == salts;
             let is_next = is_current && frame.sum(before, is_big) == frame.stored;
@@ -211,7 +217,7 @@ impl Scan {
         let Some(page_len) = page_len(if len == 1 { 65_536 } else { len }) else { return none };
         let is_big = cfg!(target_endian = "big");
         input.seek(SeekFrom::Start(HEADER_LEN as u64))?;
-        let Some(first) = Frame::read(&mut input, page_len)? else { return none };
+        let Some(first) = WalFrame::read(&mut input, page_len)? else { return none };
         let mut before = first.stored;
         let mut latest: FxHashMap<u32, Vec<u8>> = FxHashMap::default();
         let salts = first.salts;
@@ -226,7 +232,7 @@ impl Scan {
                     open.drain(..).map(|mut frame| (frame.page, frame.bytes.split_off(FRAME_HEADER_LEN)));
                 latest.extend(pages);
             }
-            let Some(frame) = Frame::read(&mut input, page_len)? else { break };
+            let Some(frame) = WalFrame::read(&mut input, page_len)? else { break };
             if frame.salts != salts || frame.sum(before, is_big) != frame.stored {
                 break;
             }
@@ -246,7 +252,7 @@ impl Scan {
 
 /// The frames from a broken one on.
 #[derive(Default)]
-struct Rest {
+struct WalTail {
     /// Commits that were acknowledged: a further frame was chained to them.
     commits: u64,
     /// The last frame of this log.
@@ -256,8 +262,8 @@ struct Rest {
     is_after_commit: bool,
 }
 
-impl Rest {
-    fn add(&mut self, frame: &Frame, number: u64, is_current: bool, is_next: bool) {
+impl WalTail {
+    fn add(&mut self, frame: &WalFrame, number: u64, is_current: bool, is_next: bool) {
         // SQLite begins a transaction when the one before it is durable. A frame that follows a commit in the chain
         // is the proof that the commit was, and that everything before it was.
         if is_next && self.is_after_commit {
@@ -314,7 +320,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// SQLite's checksum, continued; the log's header gives the byte order.
-fn checksum(before: Sum, bytes: &[u8], is_big: bool) -> Sum {
+fn checksum(before: WalChecksum, bytes: &[u8], is_big: bool) -> WalChecksum {
     let (mut first, mut second) = before;
     let number = |bytes: &[u8]| {
         let mut word = [0; 4];

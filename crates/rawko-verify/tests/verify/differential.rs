@@ -1,5 +1,5 @@
 //! Random charts that read, keep and compute with data from outside, beside random runs of the simulation with any data:
-//! what a run breaks is never proved, and what is violated replays. `RAWKO_FUZZ_CHARTS` sets the number of charts.
+//! a property that a run breaks is never proved, and a violation replays. `RAWKO_FUZZ_CHARTS` sets the number of charts.
 
 use std::sync::Arc;
 

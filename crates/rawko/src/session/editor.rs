@@ -149,7 +149,7 @@ impl Editor {
     pub(crate) fn view(&self, columns: usize) -> (String, usize) {
         let columns = columns.max(2);
         let (before, after) = self.text.split_at(self.cursor);
-        // Only what is shown is looked at: a pasted text may be long, and this runs with every key.
+        // Only the visible part is measured: a pasted text may be long, and this runs with every key.
         let mut column = 0;
         let tail = before.char_indices().rev().take_while(|(_, letter)| {
             column += letter_width(*letter);

@@ -26,7 +26,10 @@ fn launcher() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn attempts(user: User) -> [(String, (usize, usize, Vec<String>)); 3] {
+/// Attempts held, attempts made, and problems.
+type Tally = (usize, usize, Vec<String>);
+
+fn attempts(user: User) -> [(String, Tally); 3] {
     [
         (format!("launcher as {user:?}"), Scene::new(user).run_table()),
         (format!("endings as {user:?}"), endings::run(user)),
