@@ -133,7 +133,7 @@ test('ended ones are removed for good, and only by those who may', { skip: onRes
   await page.click('.view-head >> text=Select');
   for (const name of ['order-1', 'order-3', 'order-4']) await page.click(`.virtual-row:has-text("${name}")`);
   await page.click('.bulk >> text=Remove 2');
-  await page.waitForSelector('dialog:has-text("deleted for good")');
+  await page.waitForSelector('dialog:has-text("deleted permanently")');
   await page.click('dialog button[type=submit]');
   await page.waitForSelector('.notice:has-text("2 instances removed")');
   await shown(page, ['order-1', 'order-2', 'order-5', 'short']);

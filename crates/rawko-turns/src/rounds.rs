@@ -39,9 +39,9 @@ pub struct RoundJudgement {
     /// For the judgement of the next round.
     #[serde(default)]
     pub memory: serde_json::Value,
-    /// `without` of the channel when the round ended; `None` if no round has ended since.
+    /// Number of the judged round; `None` if no round has ended since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counted: Option<u32>,
+    pub round: Option<u64>,
 }
 
 impl Rounds {

@@ -69,6 +69,9 @@ export async function violations(browser, address, views, options = {}) {
     // An address without a fragment loads the page anew.
     if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(AXE);
     const here = await page.evaluate(async () => {
+      // A dialog that still fades in has too little contrast.
+      const brief = document.getAnimations().filter((it) => it.effect.getTiming().iterations !== Infinity);
+      await Promise.allSettled(brief.map((it) => it.finished));
       const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
       return all.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
     });

@@ -226,13 +226,13 @@ impl Room {
             without: self.channel.rounds.without,
             memory: self.channel.rounds.memory.clone(),
         };
-        let (own, judged, counted) = (self.own.clone(), Arc::clone(&self.judged), round.without);
+        let (own, judged, number) = (self.own.clone(), Arc::clone(&self.judged), self.channel.rounds.number);
         tokio::spawn(async move {
             let mut memory = judged.lock().await;
             let known = memory.clone().unwrap_or_else(|| round.memory.clone());
             let Some(judgement) = judge.judge(EndedRound { memory: known, ..round }).await else { return };
             *memory = Some(judgement.memory.clone());
-            let judgement = RoundJudgement { counted: Some(counted), ..judgement };
+            let judgement = RoundJudgement { round: Some(number), ..judgement };
             // A closed room needs no judgement.
             let Some(room) = own.upgrade() else { return };
             let (reply, _) = oneshot::channel();

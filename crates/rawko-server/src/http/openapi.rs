@@ -100,6 +100,14 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
         ("500", "internal error"),
         ("503", "unavailable; retry later"),
     ]);
+    // The specification requires one.
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            response.description = "success".to_owned();
+        }
+    }
     for (status, words) in statuses {
         operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(problem(words)));
     }

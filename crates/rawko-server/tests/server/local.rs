@@ -106,7 +106,7 @@ impl RoundJudge for Judge {
         let without = if rounds <= 12 { 0 } else { round.without };
         assert_eq!(round.agents, ["ping", "pong"]);
         Box::pin(async move {
-            Some(RoundJudgement { without, is_loop: false, memory: rounds.into(), counted: None })
+            Some(RoundJudgement { without, is_loop: false, memory: rounds.into(), round: None })
         })
     }
 }

@@ -44,16 +44,16 @@ impl ChannelUpdate<'_> {
     pub(super) fn round_judged(&mut self, judgement: RoundJudgement) {
         let stuck_after = self.channel.options.for_channel().stuck_after;
         let rounds = &mut self.channel.rounds;
-        let counted = judgement.counted.unwrap_or(rounds.without);
-        let is_progress = judgement.without < counted;
+        let later = rounds.number.saturating_sub(judgement.round.unwrap_or(rounds.number));
+        let later = u32::try_from(later).unwrap_or(u32::MAX);
+        let without = judgement.without.saturating_add(later);
         rounds.memory = judgement.memory;
-        if is_progress {
-            let later = rounds.without.saturating_sub(counted);
-            rounds.without = rounds.without.min(judgement.without.saturating_add(later));
-            if stuck_after == 0 || rounds.without < stuck_after {
+        if without < rounds.without {
+            rounds.without = without;
+            if stuck_after == 0 || without < stuck_after {
                 rounds.stuck = false;
             }
-        } else if judgement.is_loop && !rounds.stuck && rounds.without >= counted {
+        } else if judgement.is_loop && !rounds.stuck && rounds.without > later {
             rounds.stuck = true;
             self.notice(notices::LOOP.to_owned());
         }

@@ -49,8 +49,7 @@ fn play(
         }
         let without = walk.without();
         let judged = |walk: Walk, without: u32, is_loop: bool| {
-            let judgement =
-                RoundJudgement { without, is_loop, memory: serde_json::Value::Null, counted: None };
+            let judgement = RoundJudgement { without, is_loop, memory: serde_json::Value::Null, round: None };
             walk.play("judged", ChannelEvent::RoundJudged { judgement })
         };
         walk = match after(round) {
@@ -265,10 +264,9 @@ fn the_agents_hear_of_it_and_a_person_wakes_the_channel() {
     assert!(!walk.text().contains("notice"));
 }
 
-/// A judgement that arrives late, about the round after which `counted` rounds were without progress.
-fn late(walk: Walk, without: u32, counted: u32, is_loop: bool) -> Walk {
-    let judgement =
-        RoundJudgement { without, is_loop, memory: serde_json::Value::Null, counted: Some(counted) };
+/// A judgement that arrives late, about the round of this number.
+fn late(walk: Walk, without: u32, round: u64, is_loop: bool) -> Walk {
+    let judgement = RoundJudgement { without, is_loop, memory: serde_json::Value::Null, round: Some(round) };
     walk.play("judged late", ChannelEvent::RoundJudged { judgement })
 }
 
@@ -289,6 +287,11 @@ fn late_judgements_forgive_no_later_round() {
     let walk = late(talked(5), 0, 3, false);
     assert!(!walk.rests(), "the third round made progress");
     assert_eq!(walk.without(), 2);
+    let walk = late(talked(5), 0, 1, false);
+    assert!(!walk.rests(), "the first round made progress");
+    let walk = NAMES[..2].iter().fold(walk, |walk, name| walk.say(name, "Good point! TURN_COMPLETE"));
+    let walk = late(walk, 1, 2, false);
+    assert!(walk.rests() && walk.without() == 5, "the same progress is not forgiven twice");
     let walk = late(talked(4).person("Go on."), 4, 4, true);
     assert!(!walk.rests() && walk.without() == 0, "a person posted since then");
 }

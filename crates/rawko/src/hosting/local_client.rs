@@ -134,7 +134,7 @@ impl RoundJudge for ChannelJudge {
             let judged =
                 judge_round(&agent_services, &round.channel, round.memory, u64::from(round.without)).await?;
             let without = u32::try_from(judged.without).unwrap_or(u32::MAX);
-            Some(RoundJudgement { without, is_loop: judged.is_loop, memory: judged.memory, counted: None })
+            Some(RoundJudgement { without, is_loop: judged.is_loop, memory: judged.memory, round: None })
         })
     }
 }

@@ -55,7 +55,7 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  10918c061746  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
@@ -93,7 +93,7 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  10918c061746  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
