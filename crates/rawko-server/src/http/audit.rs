@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Routes {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 struct AuditQuery {
     /// Only lines of this instance.
     instance: Option<String>,

@@ -106,7 +106,7 @@ async fn room(app: &App, name: &str) -> Result<Room, ErrorResponse> {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 struct MessagesQuery {
     /// Only messages with a number above this.
     #[serde(default)]

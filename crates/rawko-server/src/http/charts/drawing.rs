@@ -45,7 +45,7 @@ impl From<Theme> for draw::Theme {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(super) struct GraphQuery {
     /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,

@@ -58,7 +58,7 @@ async fn list(State(app): State<App>) -> Result<axum::Json<ChartList>, ErrorResp
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 struct VersionQuery {
     /// `1.2.0`, or a range: `^1`. Default: the newest.
     version: Option<String>,

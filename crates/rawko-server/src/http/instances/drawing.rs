@@ -16,7 +16,7 @@ use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct DrawingQuery {
     /// State after this step. Default: the last one.
     at: Option<u64>,

@@ -11,7 +11,7 @@ use crate::http::work::{Changes, ChangesRequest, UndoRequest, Undone};
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ChangesQuery {
     /// Only changes until this step.
     at: Option<u64>,

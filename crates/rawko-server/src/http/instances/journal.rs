@@ -20,7 +20,7 @@ const RECORDS_MAX: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct JournalQuery {
     /// First step, in this order. Default: the first or the last step.
     from: Option<u64>,

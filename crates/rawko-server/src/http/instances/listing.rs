@@ -16,7 +16,7 @@ use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// Any of these. The words `active`, `done`, `error` and `cancelled` of earlier releases are accepted, too.
     #[serde(default)]

@@ -23,7 +23,7 @@ const AROUND: usize = 60;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
     /// Words that all have to occur, ignoring case.
     q: String,

@@ -13,7 +13,7 @@ use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct TranscriptQuery {
     /// Page size; turns of one record stay together.
     #[param(minimum = 1, maximum = 500, default = 50)]

@@ -56,7 +56,7 @@ impl LiveReader {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = QueryString)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct StreamQuery {
     /// Only this instance, with full entries; without it, summaries of all instances.
     instance: Option<String>,

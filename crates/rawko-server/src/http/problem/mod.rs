@@ -30,7 +30,7 @@ pub struct ErrorResponse {
 
 /// Wire format of a problem.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ErrorResponse)]
+#[schema(as = Problem)]
 pub(crate) struct ProblemBody {
     /// Always `about:blank`: `code` is more specific.
     #[serde(rename = "type")]
