@@ -177,14 +177,19 @@ impl CallProcesses {
             // The helper stays until its program has ended.
             ask_to_end(control);
             let helper = self.root.as_raw_nonzero().get();
-            for member in self.members().found.iter().filter(|member| member.pid != helper) {
-                let _ = signal(member, Signal::TERM);
-            }
+            self.terminate_members(|member| member.pid != helper);
             return;
         }
         self.signal_group(Signal::TERM);
         let in_group = self.root.as_raw_nonzero().get();
-        for member in self.members().found.iter().filter(|member| member.group != in_group) {
+        self.terminate_members(|member| member.group != in_group);
+    }
+
+    /// The oldest first: a parent whose child ends before its own signal arrives takes that for the end of the work.
+    fn terminate_members(&self, is_chosen: impl Fn(&ProcessRow) -> bool) {
+        let mut members = self.members().found;
+        members.sort_by_key(|member| (member.started, member.pid));
+        for member in members.iter().filter(|member| is_chosen(member)) {
             let _ = signal(member, Signal::TERM);
         }
     }

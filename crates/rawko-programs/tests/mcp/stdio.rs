@@ -5,7 +5,7 @@ use rawko_programs::mcp::{McpHealthState, McpTransport};
 use rawko_tools::ToolSource;
 use serde_json::json;
 
-use crate::support::{call, everything, kill_server, names, said, start, stdio, tool};
+use crate::support::{call, everything, kill_server, names, project, said, start, stdio, tool};
 
 #[tokio::test]
 async fn the_everything_server_of_npm() {
@@ -38,7 +38,7 @@ async fn the_everything_server_of_npm() {
 
 #[tokio::test]
 async fn the_memory_server_of_npm_keeps_its_file_over_a_kill() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir_in(project()).unwrap();
     let script = tool("peers/node_modules/@modelcontextprotocol/server-memory/dist/index.js");
     let mut config = stdio("memory", "node", &[&script]);
     let McpTransport::Stdio { env, .. } = &mut config.transport else { unreachable!() };

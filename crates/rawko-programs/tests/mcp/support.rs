@@ -44,7 +44,7 @@ pub(crate) fn settings() -> McpSettings {
 }
 
 /// A directory that no other test changes: files of authority that disappear during a start refuse it.
-fn project() -> std::path::PathBuf {
+pub(crate) fn project() -> std::path::PathBuf {
     let project = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp");
     std::fs::create_dir_all(&project).unwrap();
     project
