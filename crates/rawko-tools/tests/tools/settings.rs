@@ -43,7 +43,7 @@ extra_write_paths: [/var/cache/cargo]
     );
     let (settings, _) = read("{allowed: [Read], blocked: [Edit], bash: {blocked_patterns: [sudo]}}");
     expect![[r#"
-        Layer {
+        GrantLayer {
             source: "the project's settings (`tools` in .rawko/config.yaml)",
             allowed: Some(
                 [
