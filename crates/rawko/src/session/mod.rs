@@ -186,10 +186,8 @@ impl<'a> TerminalSession<'a> {
         let outcome = loop {
             let progress = heard.take().or_else(|| access.progress_of(&self.id));
             match self.watch(&mut access, progress, &mut keys, signals, console).await {
-                // The store is left to the next host, such as a server that starts again.
                 Ok(SessionEnd::Gone) if !self.is_own => {
-                    let message = "the process that hosted it has ended".to_owned();
-                    break Ok(FollowEnd::Rest(Rest::Stuck { message, transient: true }));
+                    break self.left_behind(&access.reader()).map(FollowEnd::Rest);
                 }
                 Ok(SessionEnd::Gone) => {
                     let next = HostAccess::open(self.place, &[], console).await?;
@@ -228,6 +226,16 @@ impl<'a> TerminalSession<'a> {
         let ended = outcome?;
         self.catch_up(console)?;
         Ok((ended, reader, other))
+    }
+
+    /// The host of a joined instance has ended. It may have ended because the instance has; otherwise the store is left to
+    /// the next host, such as a server that starts again.
+    fn left_behind(&self, reader: &SnapshotReader) -> Result<Rest, CommandFailure> {
+        let status = reader.find(&self.id)?.head.status;
+        if status.is_over() {
+            return Ok(Rest::Over(status));
+        }
+        Ok(Rest::Stuck { message: "the process that hosted it has ended".to_owned(), transient: true })
     }
 
     async fn watch(
