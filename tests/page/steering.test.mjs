@@ -25,6 +25,11 @@ const SCRIPT = `
       text: A capital letter it is.
       tool_calls: [{name: Write, input: {path: colour.txt, content: "Blue\\n"}}, {name: Edit, input: {path: notes.md, old_string: "colour: none", new_string: "colour: Blue"}}]
     - text: Both files are **written**.
+- agent: toucher
+  steps:
+    - tool_calls: [{name: Bash, input: {command: touch again.txt}}]
+    - tool_calls: [{name: Bash, input: {command: touch again.txt}}]
+    - text: Touched twice.
 - agent: starter
   steps: [{text: I have begun.}]
 - agent: finisher
@@ -43,8 +48,10 @@ before(async () => {
   writeFileSync(file('.rawko/config.yaml'), SETTINGS);
   writeFileSync(file('.rawko/script.yaml'), SCRIPT);
   writeFileSync(file('notes.md'), '# Notes\n\ncolour: none\n');
-  for (const [name, next] of [['worker', 'complete'], ['starter', 'finisher'], ['finisher', 'complete']])
+  for (const [name, next] of [['worker', 'complete'], ['toucher', 'complete'], ['starter', 'finisher'], ['finisher', 'complete']])
     writeFileSync(file(`.rawko/agents/${name}.md`), agent(name, next));
+  // Rules of `Always allow` are written there, by the server, and read by a worker.
+  process.env.XDG_CONFIG_HOME = file('own');
   server = await serve(root);
   browser = await openBrowser();
 });
@@ -176,6 +183,16 @@ test('a task is followed, steered, paused, answered, undone and continued', asyn
     const id = decodeURIComponent(/tasks\/([^?]+)/.exec(page.url())[1]);
     assert.match((await server.get(`instances/${encodeURIComponent(id)}`)).context.task, /This continues an earlier task \(colour/);
   });
+  await close();
+});
+
+test('a permission is given for good, and the rule is in the settings', async () => {
+  await server.post('tasks', { task: 'Touch a file twice', id: 'touching', agent: 'toucher' });
+  const { page, close } = await visit(browser, server.address, '#/tasks/touching');
+  await page.waitForSelector('.talk-asks .ask-command:has-text("touch again.txt")');
+  await page.click('.talk-asks >> text=Always allow');
+  await page.waitForSelector('.turn:has-text("Touched twice.")');
+  assert.match(readFileSync(join(root, 'own/rawko/config.yaml'), 'utf8'), /Bash\(touch again\.txt\)/);
   await close();
 });
 

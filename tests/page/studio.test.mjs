@@ -1,5 +1,5 @@
 // The studio of a chart: suggestions and explanations while one types, saving to the project's file, a simulation on the
-// drawing, a scenario that is recorded and passes in `rawko test`, coverage on the drawing.
+// drawing, a scenario that is recorded and passes in `rawko test`, coverage on the drawing, a violation played step by step.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,6 +54,9 @@ const drawn = (page, selector) =>
     selector,
   );
 const lit = async (page) => (await drawn(page, '.state.active')).filter(Boolean);
+/** Waits until a state is lit; the drawing may still be on its way. */
+const waitLit = (page, state) =>
+  page.waitForFunction((wanted) => document.querySelector('.drawing-content')?.shadowRoot.querySelector(`.state.active[data-node="${wanted}"]`), state);
 
 /** Puts the cursor behind a part of the text. */
 const cursor = (page, part) =>
@@ -216,6 +219,47 @@ test('the items of an each are shown while it is simulated', async () => {
   await close();
 });
 
+const HOLE = `statechart:
+  id: release
+  version: "1.0.0"
+  initial: asking
+  states:
+    asking:
+      on: {APPROVED: approved, HURRIED: deploying}
+    approved:
+      on: {CONTINUED: deploying}
+    deploying:
+      invoke: {id: deploy, src: charge_card, onDone: done, onError: failed}
+    done: {type: final}
+    failed: {type: final}
+  properties:
+    approval_first: {before: {first: "in('approved')", then: "invoked('deploy')"}}
+`;
+
+test('a property is refuted, its trace is played on the drawing, and the fixed chart is proved', async () => {
+  const { page, close } = await visit(browser, server.address, '#/charts/new', { expected: [/422/] });
+  await page.fill('.editor-text', HOLE);
+  await page.waitForSelector('text=No problems found');
+  await page.click('role=tab[name=Verify]');
+  await page.waitForSelector('.proofs li[data-verdict=violated]:has-text("approval_first")');
+  assert.ok((await page.locator('.proofs li[data-verdict=holds]').count()) >= 8, 'built-in properties are listed');
+  await page.click('role=button[name="Show trace (1 step) of approval_first"]');
+  await page.waitForSelector('.sim-line[aria-current=step]:has-text("start")');
+  await waitLit(page, 'asking');
+  await page.click('.sim-line:has-text("HURRIED")');
+  await page.waitForSelector('.sim-line[aria-current=step]:has-text("HURRIED")');
+  await waitLit(page, 'deploying');
+  await page.fill('.editor-text', HOLE.replace(', HURRIED: deploying', ''));
+  await page.click('role=tab[name=Verify]');
+  await page.waitForSelector('.proofs li[data-verdict=holds]:has-text("approval_first")');
+  assert.equal(await page.locator('.proofs li[data-verdict=violated]').count(), 0);
+  // A text that is no chart has no verdicts.
+  await page.fill('.editor-text', 'statechart: {id: x}');
+  await page.click('role=button[name="Verify again"]');
+  await page.waitForSelector('.problem:has-text("the chart has errors")');
+  await close();
+});
+
 test('a reader simulates and saves nothing', async () => {
   const guarded = project({ channel: false });
   writeFileSync(join(guarded.root, '.rawko/config.yaml'), 'server: {tokens: [{name: guest, role: read, env: GUEST_TOKEN}]}\n', { flag: 'a' });
@@ -243,6 +287,7 @@ for (const [name, options] of Object.entries({ light: { colorScheme: 'light' }, 
       ['#/charts/order?tab=simulate', '.sim-line'],
       ['#/charts/order?tab=tests', '.facts li[data-passed]'],
       ['#/charts/batch?tab=simulate', '.items li'],
+      ['#/charts/order?tab=verify', '.proofs li'],
     ];
     const wide = async (page) => assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, 'no overflow');
     assert.deepEqual(await violations(browser, server.address, views, { ...options, act: wide }), []);

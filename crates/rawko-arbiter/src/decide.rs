@@ -63,6 +63,6 @@ fn by_model(decision: &Decision, case: &Case<'_>, enabled: &EnabledDecisions) ->
             _,
         ) => None,
     };
-    let why = "the arbiter's model says so".to_owned();
+    let why = "decided by the arbiter's model".to_owned();
     ArbiterDecision { decision: decision.clone(), agent, by: DecisionOrigin::Model, why }
 }

@@ -2,8 +2,7 @@
 //! if no response is usable; the caller sends the requests. A decision can be replayed from its record.
 
 use rawko_core::Value;
-use serde::Serialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::context::ContextError;
 use super::decide::{Case, Moment, decide};
@@ -26,13 +25,29 @@ pub struct Inquiry {
     retries: u32,
 }
 
+/// The journal record of a decision request: enough to send the same question to another model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InquiryRecord {
+    /// The question of the arbiter.
+    pub moment: Option<Moment>,
+    /// SelectAgentInput or EvaluateProgressInput.
+    pub input: serde_json::Value,
+    /// The first prompt, without the attempts.
+    pub prompt: Option<String>,
+    /// JSON Schema of the response.
+    pub schema: serde_json::Value,
+    /// The responses so far.
+    pub attempts: Vec<InquiryAttempt>,
+}
+
 /// A response and its problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InquiryAttempt {
     /// Response of the model, as received.
     pub answer: String,
     /// Reason why it cannot be used; `None` for the accepted one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
@@ -58,7 +73,7 @@ pub enum InquiryStep {
         schema: Value,
     },
     /// No agent can be selected.
-    Nobody,
+    NoAgent,
 }
 
 impl Inquiry {
@@ -117,15 +132,15 @@ impl Inquiry {
         settled(decide(case, None))
     }
 
-    /// Returns the journal record: enough to send the same question to another model.
-    pub fn record(&self) -> Value {
-        Value::from_json(json!({
-            "moment": self.moment,
-            "input": self.input,
-            "prompt": self.prompt,
-            "schema": self.enabled.schema(),
-            "attempts": self.attempts,
-        }))
+    /// Returns the journal record.
+    pub fn record(&self) -> InquiryRecord {
+        InquiryRecord {
+            moment: Some(self.moment),
+            input: self.input.clone(),
+            prompt: Some(self.prompt.clone()),
+            schema: self.enabled.schema(),
+            attempts: self.attempts.clone(),
+        }
     }
 
     /// Returns the first prompt, without the attempts.
@@ -148,5 +163,5 @@ impl Inquiry {
 }
 
 fn settled(decided: Option<ArbiterDecision>) -> InquiryStep {
-    decided.map_or(InquiryStep::Nobody, InquiryStep::Decided)
+    decided.map_or(InquiryStep::NoAgent, InquiryStep::Decided)
 }

@@ -35,7 +35,7 @@ pub use enabled::EnabledDecisions;
 pub use error::{Circumstances, ErrorCategory, ErrorContext, RecoveryAction, RecoveryOption};
 pub use history::{ExecutionSummary, OutputSummary, SummaryError, TokenUsage};
 pub use input::{EvaluateProgressInput, SelectAgentInput, evaluate_progress_input, select_agent_input};
-pub use inquiry::{Inquiry, InquiryAttempt, InquiryStep, PromptTurn};
+pub use inquiry::{Inquiry, InquiryAttempt, InquiryRecord, InquiryStep, PromptTurn};
 pub use parse::{AnswerError, parse_answer};
 pub use plan::{Plan, PlanOverview, PlanStep, StepOverview, StepStatus};
 pub use prompt::{PLACEHOLDERS, PromptTemplate, unknown_placeholders};

@@ -262,7 +262,7 @@ fn decisions(enabled: &EnabledDecisions) -> String {
             format!("- `{{\"type\": \"CONTINUE\", \"reason\": …}}`: {current} continues its work")
         }
         DecisionKind::Complete => {
-            "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; `reason` says what was achieved".to_owned()
+            "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; `reason` describes what was achieved".to_owned()
         }
         DecisionKind::Retry => {
             "- `{\"type\": \"RETRY\", \"reason\": …}`: the result is not acceptable; run the same agent again".to_owned()

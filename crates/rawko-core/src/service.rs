@@ -97,9 +97,10 @@ impl ServiceClass {
         }
     }
 
-    /// Returns true if a call counts as a tool call.
+    /// Returns true if a call counts as a tool call: tools of agents and the project's own services. Parts of rawko
+    /// (checks, merges, requests to people) do not: a person who reads "3 tool calls" has seen three.
     pub fn is_counted(self) -> bool {
-        self == ServiceClass::Tool || !(self == ServiceClass::Agent || self.is_of_agent())
+        matches!(self, ServiceClass::Tool | ServiceClass::Plain)
     }
 
     /// Returns true if its result reports usage.

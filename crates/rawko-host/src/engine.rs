@@ -70,6 +70,10 @@ pub trait Engine: Send + Sync {
         let refusal = "this host cannot remove instances".to_owned();
         Box::pin(std::future::ready(Err(HostError::Refused(refusal))))
     }
+    /// Stores a chart that a new instance may invoke later, also on a host that does not publish it.
+    fn keep(&self, _edition: &Edition) -> Result<(), HostError> {
+        Ok(())
+    }
     /// Returns the reader of stored instances, at any step.
     fn reader(&self) -> &SnapshotReader;
     /// Returns the charts that can be started.
@@ -142,6 +146,10 @@ impl Engine for Host {
 
     fn remove(&self, ids: Vec<String>) -> HostFuture<'_, u64> {
         Box::pin(Host::remove(self, ids))
+    }
+
+    fn keep(&self, edition: &Edition) -> Result<(), HostError> {
+        Host::keep(self, edition)
     }
 
     fn reader(&self) -> &SnapshotReader {

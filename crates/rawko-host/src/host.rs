@@ -87,6 +87,12 @@ impl Host {
         self.start_edition(edition, start.input, start.id).await
     }
 
+    /// Stores a chart that instances may invoke. A host that does not publish it finds it in the store, so an instance
+    /// that was started with charts of its own continues after a restart.
+    pub fn keep(&self, edition: &Edition) -> Result<(), HostError> {
+        self.inner.keep(edition, self.inner.clock.now_ms())
+    }
+
     /// Starts an instance of exactly this chart.
     pub async fn start_edition(
         &self,

@@ -104,6 +104,26 @@ impl Library {
         offered.editions.iter().find(fits).cloned().ok_or_else(|| HostError::NoChart(id.to_owned()))
     }
 
+    /// Like [`Library::resolve`]; charts that are not published are looked up among the stored ones: an instance may have
+    /// been started with charts of its own, by a host that is gone.
+    pub(crate) fn resolve_or_kept(&self, reference: &str, store: &dyn Store) -> Result<Edition, HostError> {
+        let missing = match self.resolve(reference) {
+            Err(error @ (HostError::NoChart(_) | HostError::NoVersion { .. })) => error,
+            other => return other,
+        };
+        let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
+        let mut rows = store.charts()?;
+        rows.retain(|row| row.id == id);
+        let mut registry = Registry::default();
+        rows.iter().for_each(|row| registry.add_chart(&row.id, &row.version));
+        let Resolution::Found(version) = registry.resolve(id, wanted) else { return Err(missing) };
+        let fitting = rows.iter().filter(|row| row.version == version);
+        match fitting.max_by_key(|row| row.added_ms) {
+            Some(row) => Edition::read(&row.name, &row.text),
+            None => Err(missing),
+        }
+    }
+
     /// Returns all charts that can be started, in order of publication.
     pub fn offered(&self) -> Vec<Edition> {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner).editions.clone()

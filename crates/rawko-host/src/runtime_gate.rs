@@ -7,10 +7,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use rawko_core::ServiceClass;
+use rawko_core::{NamedEvent, ServiceClass};
+use rawko_instance::Input;
 use rawko_store::{AuditLine, Commit, InstanceKey};
 use tokio::sync::oneshot;
 
+use crate::driver::slot::MailboxDelivery;
 use crate::host::HostInner;
 
 /// Checks the actions of a running call. Cheap to clone.
@@ -32,6 +34,10 @@ pub trait AuditHost: Send + Sync {
 
     /// Records an audit line; resolves once it is durable.
     fn note(&self, line: AuditLine) -> AuditFuture;
+
+    /// Delivers an event of the running call to its instance. The same key again changes nothing. A host without it loses
+    /// the event, which is only a report.
+    fn report(&self, _event: NamedEvent, _key: &str) {}
 }
 
 /// An audit line in flight to its store.
@@ -89,6 +95,15 @@ impl RuntimeGate {
         match &self.0 {
             Some(watch) => watch.admit_judged(names, key, others).await,
             None => Ok(()),
+        }
+    }
+}
+
+impl RuntimeGate {
+    /// Reports to the instance of the call while the call runs. `key` identifies the report.
+    pub fn report(&self, event: NamedEvent, key: &str) {
+        if let Some(watch) = &self.0 {
+            watch.tower.report(event, key);
         }
     }
 }
@@ -180,6 +195,13 @@ impl AuditHost for LocalAuditHost {
                 Err(_) => Err(closing()),
             }
         })
+    }
+
+    fn report(&self, event: NamedEvent, key: &str) {
+        let Some(host) = self.host.upgrade() else { return };
+        let input = Input::Event { event, key: Some(key.into()) };
+        // The instance may have ended meanwhile.
+        let _ = host.post(self.key, MailboxDelivery::unawaited(input));
     }
 }
 

@@ -5,6 +5,7 @@ use rawko_core::Value;
 
 /// A call without a result. The chart receives it as `event.data`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ServiceError {
     /// Class of the error, `event.data.category` in the chart.
     pub category: Category,
@@ -150,6 +151,13 @@ impl ServiceError {
     #[must_use]
     pub fn with_outcome(mut self, outcome: AttemptOutcome) -> Self {
         self.outcome = outcome;
+        self
+    }
+
+    /// Sets whether a retry can help; `false` overrides the chart's `retry`.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = Some(retryable);
         self
     }
 

@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod agents;
+mod consequences;
 pub mod content;
 mod effects;
 mod environment;
@@ -31,6 +32,7 @@ mod status;
 mod transaction;
 
 pub use agents::{AgentBinding, AgentRequest, AgentResolver};
+pub use consequences::{ITSELF, first_due, request_expired, request_expiry_ms, sent_event};
 pub use effects::child::child_id;
 pub use effects::send::undelivered;
 pub use environment::MachineEnvironment;

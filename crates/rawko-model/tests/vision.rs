@@ -291,7 +291,7 @@ fn a_vision_model_that_fails_is_no_reason_to_stop() {
     assert!(planned(&messages, &twice).requests.is_empty(), "asked twice, and then no more");
     assert_eq!(twice.len(), 1);
     let silent = planned(&messages, &VisionMemory::default()).requests[0].analysed(Ok(&saying(" ")));
-    assert_eq!(silent.said, Err("it said nothing".into()));
+    assert_eq!(silent.said, Err("its response was empty".into()));
 }
 
 /// Without any analysis the text model at least knows that there is an image.
@@ -300,7 +300,7 @@ fn an_image_nobody_looked_at() {
     expect![[r#"
         User: See
         [Image 1]
-        [Nobody has looked at image 1. You cannot see it; say so if it matters.]
+        [Image 1 was not analysed. You cannot see it; mention that if it matters.]
     "#]]
     .assert_eq(&read(&join(&[user("See", &["a"])], &VisionMemory::default())));
 }

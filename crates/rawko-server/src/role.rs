@@ -1,5 +1,7 @@
 //! `Role`: the rights of a token. Separate from the HTTP guard because tokens exist without a server.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// Access level of a token. From `read` on, each includes the previous ones.
@@ -19,6 +21,14 @@ pub enum Role {
     Admin,
 }
 
+/// Names under which a connection may register agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AgentNames {
+    Any,
+    /// The name of the token.
+    Only(Arc<str>),
+}
+
 impl Role {
     /// All roles, lowest rights first.
     pub const ALL: [Role; 5] = [Role::Service, Role::Agent, Role::Read, Role::Operate, Role::Admin];
@@ -34,9 +44,14 @@ impl Role {
         }
     }
 
-    /// Returns true if a token with this role may connect as an agent.
-    pub(crate) fn connects_agents(self) -> bool {
-        self == Role::Agent || self >= Role::Operate
+    /// Returns the names under which a token with this role connects agents; `None` if it may not. A token of an agent
+    /// connects that agent only: the author of a message is proven, not claimed.
+    pub(crate) fn agent_names(self, token: &Arc<str>) -> Option<AgentNames> {
+        match self {
+            Role::Agent => Some(AgentNames::Only(Arc::clone(token))),
+            Role::Operate | Role::Admin => Some(AgentNames::Any),
+            Role::Service | Role::Read => None,
+        }
     }
 
     /// Returns true if a token with this role may provide services. An operator may not: results would be its own word.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use crate::role::Role;
+use crate::role::{AgentNames, Role};
 
 /// The tokens of a server. Without any, all clients are trusted. Cheap to clone.
 #[derive(Clone, Default)]
@@ -71,10 +71,13 @@ impl ServerTokens {
         blake3::derive_key(purpose, &keys)
     }
 
-    /// Returns true if this token may connect as an agent.
-    pub(crate) fn let_in_agent(&self, given: Option<&str>) -> bool {
-        let fits = |given| self.find(given).is_some_and(|token| token.role.connects_agents());
-        self.is_empty() || given.is_some_and(fits)
+    /// Returns the names under which this token connects agents; `None` if it may not.
+    pub(crate) fn let_in_agent(&self, given: Option<&str>) -> Option<AgentNames> {
+        if self.is_empty() {
+            return Some(AgentNames::Any);
+        }
+        let token = self.find(given?)?;
+        token.role.agent_names(&token.name)
     }
 
     /// Returns true if this token may provide services.
@@ -121,10 +124,11 @@ mod tests {
         for wrong in ["", "look-", "look-11", "LOOK-1", "reader"] {
             assert_eq!(role(wrong), None, "{wrong}");
         }
-        assert!(!tokens.let_in_agent(Some("look-1")) && !tokens.let_in_agent(None));
-        assert!(tokens.let_in_agent(Some("work-2")));
-        assert!(tokens.clone().with("bot", Role::Agent, "talk-3").let_in_agent(Some("talk-3")));
-        assert!(ServerTokens::default().let_in_agent(None));
+        assert_eq!((tokens.let_in_agent(Some("look-1")), tokens.let_in_agent(None)), (None, None));
+        assert_eq!(tokens.let_in_agent(Some("work-2")), Some(AgentNames::Any));
+        let bot = tokens.clone().with("bot", Role::Agent, "talk-3");
+        assert_eq!(bot.let_in_agent(Some("talk-3")), Some(AgentNames::Only("bot".into())));
+        assert_eq!(ServerTokens::default().let_in_agent(None), Some(AgentNames::Any));
         assert_eq!(format!("{tokens:?}"), "3 tokens");
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use rawko_store::{Lock, LockHolder, StoreError};
+use rawko_store::{Lock, LockHolder, SqliteOptions, SqliteStore, StoreError};
 
 fn holder() -> LockHolder {
     LockHolder {
@@ -49,4 +49,34 @@ fn a_file_that_says_nothing_is_still_a_lock() {
         panic!("not held")
     };
     assert_eq!(holder, "another process");
+}
+
+/// Returns the number of POSIX locks that this process holds on a file.
+fn posix_locks(path: &std::path::Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{} ", std::fs::metadata(path).unwrap().ino());
+    let own = format!(" {} ", std::process::id());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    locks
+        .lines()
+        .filter(|line| line.contains("POSIX") && line.contains(&own) && line.contains(&inode))
+        .count()
+}
+
+#[test]
+fn a_second_store_of_the_same_file_leaves_the_locks_of_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let host = SqliteStore::open(&path, SqliteOptions::default()).unwrap();
+    assert!(posix_locks(&path) > 0, "SQLite holds a shared lock");
+    let name = directory.path().join("link.db");
+    std::fs::hard_link(&path, &name).unwrap();
+    let reading = SqliteOptions { read_only: true, ..SqliteOptions::default() };
+    for path in [&path, &name] {
+        // The damage check reads the file itself, and closing any descriptor of it would drop the locks.
+        drop(SqliteStore::open(path, reading));
+        assert!(posix_locks(path) > 0, "{}", path.display());
+    }
+    drop(host);
+    assert_eq!(posix_locks(&path), 0);
 }

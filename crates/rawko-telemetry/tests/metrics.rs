@@ -97,8 +97,7 @@ async fn the_metrics_of_a_host_at_work() {
         .gate(settings.gate())
         .observer(telemetry.clone())
         .chart(Edition::read("order.yaml", CHART).unwrap());
-    let builder =
-        work::editions().unwrap().into_iter().fold(builder, |builder, edition| builder.chart(edition));
+    let builder = work::editions().into_iter().fold(builder, |builder, edition| builder.chart(edition));
     let host = builder.start().await.unwrap();
     let looked = host.clone();
     telemetry.metrics().look_at(move || Readings::of(&looked));

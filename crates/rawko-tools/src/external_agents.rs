@@ -48,7 +48,9 @@ impl Toolbox {
             return refused.outcome("");
         }
         let (tools, path) = (Arc::clone(&self.tools), path.to_owned());
-        let done = tokio::task::spawn_blocking(move || files::raw(&tools.project, &path, from, count)).await;
+        let check = self.place_check(Builtin::Read, grant, Clearance::default());
+        let read = move || files::raw(&tools.project, &path, (from, count), &check);
+        let done = tokio::task::spawn_blocking(read).await;
         match done {
             Ok(Ok(text)) => ToolOutcome::ok(text),
             Ok(Err(failure)) => told(failure),

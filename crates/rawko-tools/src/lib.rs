@@ -22,6 +22,7 @@ mod bash;
 mod builtin;
 mod confine;
 mod external_agents;
+mod file_calls;
 mod files;
 mod grant;
 mod ignored;
@@ -60,7 +61,7 @@ pub use permissions::{
     AlwaysError, AskMode, Judgement, Party, PermissionEffect, Permissions, RuleProblem, add_rules,
     network_rule, read_agent, read_section, shown,
 };
-pub use question::ASK_USER;
+pub use question::{ASK_USER, UserQuestion};
 pub use sampling::SamplingSettings;
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use settings_layers::LayeredTools;

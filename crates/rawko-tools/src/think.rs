@@ -44,7 +44,8 @@ pub(super) fn think(notes: &Value, input: &Value) -> ToolOutcome {
         thoughts.remove(0);
     }
     let is_done = input.get("done") == &Value::Bool(true);
-    let after = if is_done { "Thinking is done; act on the result." } else { "Go on with the next thought." };
+    let after =
+        if is_done { "Thinking is done; act on the result." } else { "Continue with the next thought." };
     let content = format!("Thought {number} is noted.\n{}\n{after}", outline(&thoughts));
     let mut all = notes.as_map().cloned().unwrap_or_default();
     let kept = serde_json::to_value(&thoughts).map(Value::from_json).unwrap_or_default();

@@ -9,16 +9,15 @@ use rawko_core::Value;
 use super::bash::{CONNECTED, CommandCaller, Temporary, bash};
 use super::builtin::Builtin;
 use super::confine::ProjectRoot;
+use super::file_calls::decided;
 use super::grant::{Grant, GrantLayer};
 use super::input::{InputValidators, text};
 use super::outcome::{RefusedCall, ToolFailure, ToolOutcome};
-use super::permissions::{
-    Judgement, PermissionEffect, Permissions, Roots, denied_files, hides, judge, untrusted_source,
-};
+use super::permissions::{Judgement, Permissions, Roots, denied_files, judge, untrusted_source};
 use super::settings::ToolSettings;
 use super::skill::Skill;
 use super::web::{SearchEngine, SearchModel, SearchSettings, fetch};
-use super::{Occasion, ToolSource, alias, files, plan, question, shell, skill, think};
+use super::{Occasion, ToolSource, alias, plan, question, shell, skill, think};
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
 
@@ -272,19 +271,7 @@ impl Toolbox {
         grant: &Grant,
         clearance: Clearance<'_>,
     ) -> Result<(), RefusedCall> {
-        let judgement = self.judge(name, input, grant, clearance.untrusted);
-        match judgement.effect {
-            PermissionEffect::Allow => Ok(()),
-            PermissionEffect::Ask if clearance.approved => Ok(()),
-            PermissionEffect::Ask => {
-                let why = format!("this call needs the approval of a person by {}", judgement.rule);
-                Err(RefusedCall::new("approval_required", &judgement.source, why))
-            }
-            PermissionEffect::Deny => {
-                let why = format!("this call is denied by {}", judgement.rule);
-                Err(RefusedCall::new("permission_denied", &judgement.source, why))
-            }
-        }
+        decided(self.judge(name, input, grant, clearance.untrusted), clearance.approved)
     }
 
     /// Returns the text that Bash runs for a line, if it differs from the line.
@@ -315,7 +302,7 @@ impl Toolbox {
         source.or_else(|| (!hosts.is_empty()).then(reached))
     }
 
-    fn roots(&self) -> Roots {
+    pub(super) fn roots(&self) -> Roots {
         let home = self.tools.settings.bash.inherited.get("HOME").map(std::path::PathBuf::from);
         Roots { project: self.tools.project.root().to_owned(), home: home.or_else(std::env::home_dir) }
     }
@@ -346,7 +333,7 @@ impl Toolbox {
         }
         let done = match tool {
             Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep => {
-                self.on_files(tool, call.input, grant).await
+                self.on_files(tool, call, grant).await
             }
             Builtin::Bash => self.bash(call, grant).await,
             Builtin::WebFetch => {
@@ -371,35 +358,6 @@ impl Toolbox {
             Err(ToolFailure::Refused(refused)) => refused.outcome(""),
             Err(ToolFailure::Said(said)) => ToolOutcome::failed(said),
         }
-    }
-
-    /// Runs file operations on the blocking pool.
-    async fn on_files(
-        &self,
-        tool: Builtin,
-        input: &Value,
-        grant: &Grant,
-    ) -> Result<ToolOutcome, ToolFailure> {
-        let (tools, input) = (Arc::clone(&self.tools), input.clone());
-        let is_hidden = hides(&grant.permissions, &self.roots());
-        let done = tokio::task::spawn_blocking(move || match tool {
-            Builtin::Write => files::write(&tools.project, &input),
-            Builtin::Edit => files::edit(&tools.project, &input),
-            Builtin::Glob => files::glob(&tools.project, &input, &is_hidden),
-            Builtin::Grep => files::grep(&tools.project, &input, &is_hidden),
-            Builtin::Read
-            | Builtin::Bash
-            | Builtin::WebFetch
-            | Builtin::PlanWrite
-            | Builtin::PlanRead
-            | Builtin::PlanUpdate
-            | Builtin::WebSearch
-            | Builtin::Think
-            | Builtin::AskUser
-            | Builtin::Skill => files::read(&tools.project, &input),
-        });
-        done.await
-            .unwrap_or_else(|error| Err(ToolFailure::Said(format!("the tool stopped unexpectedly: {error}"))))
     }
 
     async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, ToolFailure> {

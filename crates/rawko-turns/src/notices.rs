@@ -10,7 +10,7 @@ pub(crate) fn timed_out(agent: &AgentId) -> String {
     format!("⏱️ {agent} turn timed out")
 }
 
-pub(crate) const NOBODY: &str = "⚠️ No agents available in this channel";
+pub(crate) const NO_AGENTS: &str = "⚠️ No agents available in this channel";
 
 pub(crate) fn unattended(turns: u32) -> String {
     format!("⏸️ {turns} turns without a person; the channel rests until a person posts")

@@ -9,6 +9,7 @@ use rawko_core::expr::{ClaimSubject, DataUse, DataUseKind, Expr, SubjectRoot};
 use rawko_core::{Blueprint, Schema, Slot, TransitionTrigger, Value};
 
 use crate::classes::Classes;
+use crate::enumerated::EnumeratedFields;
 use crate::parts::{self, ChartPart, ChartRole, PartKind};
 use crate::shape::{ReadShape, slot_shapes};
 
@@ -34,6 +35,8 @@ pub(crate) struct DataAnalysis {
     pub(crate) gaps: Vec<String>,
     /// A transition takes `error.execution`, so that data of a wrong type makes a difference.
     pub(crate) sees_faults: bool,
+    /// Fields of events of which every value is tried.
+    pub(crate) enumerated: EnumeratedFields,
     /// Events of any name may arrive and be handled.
     are_names_open: bool,
     /// Names that the type of an event is compared with.
@@ -51,6 +54,7 @@ impl DataAnalysis {
         let types = parts.iter().flat_map(|part| part.expr.event_types());
         let mut analysis = DataAnalysis {
             computed_names: parts::computed_names(blueprint),
+            enumerated: EnumeratedFields::of(blueprint, &parts),
             sees_faults: transitions().any(|transition| sees_fault(&transition.trigger)),
             event_types: types.filter_map(|name| name.as_str().map(Arc::from)).collect(),
             ..DataAnalysis::default()
@@ -184,17 +188,18 @@ impl DataAnalysis {
         properties: &[Property],
         slots: &BTreeMap<Slot, ReadShape>,
     ) {
-        let tainted = tainted(parts);
-        let is_outside = |root: SubjectRoot| match root {
-            SubjectRoot::EventData => true,
+        let tainted = tainted(parts, &self.enumerated);
+        let enumerated = &self.enumerated;
+        let is_outside = |part: &ChartPart<'_>, usage: &DataUse| match usage.subject.root {
+            SubjectRoot::EventData => !enumerated.covers(part, usage),
             SubjectRoot::Context(slot) => tainted.contains(&slot),
             SubjectRoot::Input | SubjectRoot::EventType => false,
         };
-        let receives = |expr: &Expr| flows(expr).any(|usage| is_outside(usage.subject.root));
+        let receives = |part: &ChartPart<'_>| flows(part.expr).any(|usage| is_outside(part, &usage));
         // Representative values have no fields below the place where a structure is built.
-        let is_rebuilt = |expr: &Expr, slot: &Slot| {
+        let is_rebuilt = |part: &ChartPart<'_>, slot: &Slot| {
             let is_read_inside = slots.get(slot).is_some_and(|shape| !shape.fields.is_empty());
-            is_read_inside && expr.subject().is_none() && receives(expr)
+            is_read_inside && part.expr.subject().is_none() && receives(part)
         };
         // Any key may be read, also one with data from outside; and any name of an event may be kept.
         let are_names_open = self.are_names_open;
@@ -202,14 +207,14 @@ impl DataAnalysis {
             (expr.reads_whole_context() && !tainted.is_empty()) || (are_names_open && expr.keeps_event_type())
         };
         let inner = inner_fields(parts);
-        let computes = |expr: &Expr, is_condition: bool| {
+        let computes = |part: &ChartPart<'_>, is_condition: bool| {
             let is_computed = |kind: &DataUseKind| {
                 matches!(kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
             };
-            let mut uses = expr.data_uses(is_condition).into_iter();
-            expr.reads_world()
-                || reads_any(expr)
-                || uses.any(|usage| is_outside(usage.subject.root) && is_computed(&usage.kind))
+            let mut uses = part.expr.data_uses(is_condition).into_iter();
+            part.expr.reads_world()
+                || reads_any(part.expr)
+                || uses.any(|usage| is_computed(&usage.kind) && is_outside(part, &usage))
         };
         loop {
             let before = self.inexact.len();
@@ -217,7 +222,7 @@ impl DataAnalysis {
                 let PartKind::Assign(slot) = part.kind else { continue };
                 let is_any = part.expr.reads_whole_context() && !self.inexact.is_empty();
                 let is_copied = is_any || part.expr.reads().iter().any(|from| self.inexact.contains(from));
-                if is_copied || computes(part.expr, false) || is_rebuilt(part.expr, &slot) {
+                if is_copied || computes(part, false) || is_rebuilt(part, &slot) {
                     self.inexact.insert(slot);
                 }
             }
@@ -229,15 +234,15 @@ impl DataAnalysis {
             let is_any = part.expr.reads_whole_context() && !self.inexact.is_empty();
             let is_inexact = is_any || part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
             let is_unknown = match &part.kind {
-                PartKind::List | PartKind::Control => receives(part.expr),
+                PartKind::List | PartKind::Control => receives(part),
                 // What the parent of a chart reads of its output is not known here.
                 PartKind::Data(key) => {
                     let is_inner = key.as_ref().is_none_or(|key| inner.contains(key));
-                    (is_inner || role == ChartRole::Child) && receives(part.expr)
+                    (is_inner || role == ChartRole::Child) && receives(part)
                 }
                 PartKind::Guard | PartKind::Assign(_) | PartKind::Passed => false,
             };
-            let is_open = is_inexact || is_unknown || computes(part.expr, part.is_condition());
+            let is_open = is_inexact || is_unknown || computes(part, part.is_condition());
             let text = part.expr.text().to_owned();
             match part.kind {
                 _ if !is_open => {}
@@ -260,7 +265,7 @@ impl DataAnalysis {
     /// accepts.
     fn refused(&mut self, blueprint: &Blueprint, parts: &[ChartPart<'_>]) {
         let Some(schema) = blueprint.context_schema.as_ref() else { return };
-        let tainted = tainted(parts);
+        let tainted = tainted(parts, &self.enumerated);
         for part in parts {
             let PartKind::Assign(slot) = part.kind else { continue };
             let name = &blueprint.context[slot.index()].name;
@@ -272,78 +277,17 @@ impl DataAnalysis {
             }
         }
     }
-
-    fn saturated(&mut self, parts: &[ChartPart<'_>], properties: &[Property]) {
-        for slot in self.relevant.clone() {
-            if let Some(bound) = self.bound_of(slot, parts, properties) {
-                self.saturated.insert(slot, bound);
-            }
-        }
-    }
-
-    /// Returns the largest constant that a counter is compared with, if it is nothing but a counter.
-    fn bound_of(&self, slot: Slot, parts: &[ChartPart<'_>], properties: &[Property]) -> Option<i64> {
-        let mut bound = 0;
-        let mut counts = false;
-        for part in parts {
-            let matters = match part.kind {
-                PartKind::Assign(to) => self.relevant.contains(&to),
-                _ => part.steers(),
-            };
-            if part.expr.reads_whole_context() && matters {
-                return None;
-            }
-            if let PartKind::Assign(to) = part.kind {
-                if part.expr.increment_of().is_some_and(|(of, _)| of == slot) && to == slot {
-                    counts = true;
-                    continue;
-                }
-                // A copy of the counter that decides something else ends the equivalence.
-                if part.expr.reads().contains(&slot) && self.relevant.contains(&to) {
-                    return None;
-                }
-                if to == slot && part.expr.constant().is_none() {
-                    return None;
-                }
-                continue;
-            }
-            if part.steers() {
-                largest(part.expr.data_uses(part.is_condition()), slot, &mut bound)?;
-            }
-        }
-        for expr in properties.iter().flat_map(expressions) {
-            if expr.expr.reads_whole_context() {
-                return None;
-            }
-            largest(expr.expr.data_uses(true), slot, &mut bound)?;
-        }
-        counts.then_some(bound)
-    }
-}
-
-/// `None` if the slot is used in another way than compared with a whole number.
-fn largest(uses: Vec<DataUse>, slot: Slot, bound: &mut i64) -> Option<()> {
-    for usage in uses.into_iter().filter(|usage| usage.subject.root == SubjectRoot::Context(slot)) {
-        match usage.kind {
-            DataUseKind::Order(Value::Int(value)) | DataUseKind::Equal(Value::Int(value)) => {
-                *bound = (*bound).max(value);
-            }
-            DataUseKind::Equal(Value::Null) => {}
-            _ => return None,
-        }
-    }
-    Some(())
 }
 
 /// Context keys whose value depends on data from outside.
-fn tainted(parts: &[ChartPart<'_>]) -> BTreeSet<Slot> {
+fn tainted(parts: &[ChartPart<'_>], enumerated: &EnumeratedFields) -> BTreeSet<Slot> {
     let mut tainted = BTreeSet::new();
     loop {
         let before = tainted.len();
         for part in parts {
             let PartKind::Assign(slot) = part.kind else { continue };
             let is_outside = part.expr.data_uses(false).iter().any(|usage| match usage.subject.root {
-                SubjectRoot::EventData => true,
+                SubjectRoot::EventData => !enumerated.covers(part, usage),
                 SubjectRoot::Context(from) => tainted.contains(&from),
                 SubjectRoot::Input | SubjectRoot::EventType => false,
             });

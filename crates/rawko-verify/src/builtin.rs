@@ -117,7 +117,7 @@ fn approval_respected(
             }
             None => {
                 let free: Vec<Arc<str>> =
-                    bases.iter().flat_map(|basis| started_without(basis, question)).collect();
+                    bases.iter().flat_map(|basis| started_without(basis, number)).collect();
                 // Asking again is not an effect that the answer guards.
                 let is_own = |effect: &str| effect.split('[').next() == Some(&**question);
                 let is_free =
@@ -151,22 +151,41 @@ fn refusal(explored: &ExplorationResult, effect: u16, question: &str) -> String 
     format!("`{}` starts without an approval by `{question}`", explored.effects[usize::from(effect)])
 }
 
-/// Returns the effects that are started although the question is never answered with a result.
-fn started_without(explored: &ExplorationResult, question: &str) -> Vec<Arc<str>> {
+/// Returns the effects that are started although the question is never answered with a result. A way that an event from
+/// outside continues after a refusal does not count if a denial has to be retried in the same way: it is the hole.
+fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>> {
     let graph = &explored.graph;
-    let done = format!("done.invoke.{question}");
+    let done = format!("done.invoke.{}", explored.questions[number]);
     let is_it = |name: &str| name.split('[').next() == Some(&done);
     let is_answer = |edge: &Edge| matches!(graph.input(edge), ModelInput::Event { name, .. } if is_it(name));
+    let is_denied = |edge: &Edge| graph.label(edge).answers[number] == 2;
+    let is_outside = |edge: &Edge| graph.label(edge).cause == InputCause::Outside;
+    let starts: Vec<u32> = graph.starts.iter().map(|start| start.node).collect();
+    let any = started(explored, &starts, |edge| !is_answer(edge));
+    // A step from outside keeps an earlier answer.
+    let promptly =
+        started(explored, &starts, |edge| !(is_answer(edge) || is_outside(edge) && is_denied(edge)));
+    let denials = || graph.edges.iter().filter(|edge| is_answer(edge) && is_denied(edge));
+    let denied: Vec<u32> = denials().map(|edge| edge.to).collect();
+    let mut by_default = started(explored, &denied, |edge| graph.label(edge).cause.is_autonomous());
+    for effect in denials().flat_map(|edge| &graph.label(edge).starts) {
+        by_default[usize::from(*effect)] = true;
+    }
+    let at_start = |effect: usize| graph.start_starts.iter().any(|started| usize::from(*started) == effect);
+    let is_free =
+        |effect: &usize| at_start(*effect) || promptly[*effect] || (any[*effect] && by_default[*effect]);
+    (0..explored.effects.len()).filter(is_free).map(|effect| Arc::clone(&explored.effects[effect])).collect()
+}
+
+/// Returns the effects that are started on ways along the given edges, by number.
+fn started(explored: &ExplorationResult, from: &[u32], may: impl Fn(&Edge) -> bool) -> Vec<bool> {
+    let graph = &explored.graph;
     let mut reached = vec![false; graph.nodes.len()];
     let mut started = vec![false; explored.effects.len()];
-    graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
-    let mut queue = Vec::new();
-    for start in &graph.starts {
-        reached[start.node as usize] = true;
-        queue.push(start.node);
-    }
+    from.iter().for_each(|node| reached[*node as usize] = true);
+    let mut queue = from.to_vec();
     while let Some(node) = queue.pop() {
-        for edge in graph.edges_of(node).iter().filter(|edge| !is_answer(edge)) {
+        for edge in graph.edges_of(node).iter().filter(|edge| may(edge)) {
             graph.label(edge).starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
             if !reached[edge.to as usize] {
                 reached[edge.to as usize] = true;
@@ -174,13 +193,7 @@ fn started_without(explored: &ExplorationResult, question: &str) -> Vec<Arc<str>
             }
         }
     }
-    explored
-        .effects
-        .iter()
-        .zip(started)
-        .filter(|(_, started)| *started)
-        .map(|(name, _)| Arc::clone(name))
-        .collect()
+    started
 }
 
 /// Returns true if an end, a failure or a question to a person is reached from every state whichever way guards on

@@ -7,7 +7,7 @@ use rawko_chart::Assumptions;
 use rawko_core::Value;
 use rustc_hash::FxHashSet;
 
-use crate::ceiling::Starts;
+use crate::ceiling::StartCounts;
 use crate::graph::Graph;
 use crate::liveness::always_ends;
 use crate::model::Model;
@@ -42,7 +42,7 @@ pub(crate) struct ChildOutcomes {
     pub(crate) complete: bool,
     pub(crate) ending: Ending,
     /// The most that one run starts.
-    pub(crate) starts: Starts,
+    pub(crate) starts: StartCounts,
 }
 
 /// Under which assumptions a child chart always ends.

@@ -5,12 +5,11 @@ use rustc_hash::FxHashSet;
 
 use rawko_core::World;
 
-use crate::explore::{ExplorationLimits, ExplorationResult};
+use crate::explore::{ExplorationLimits, ExplorationResult, Explorer, SharedExploration};
 use crate::graph::{Counterexample, Edge, Graph, ModelInput};
 use crate::mode::Mode;
 use crate::model::Model;
 use crate::trace::counterexample;
-use crate::verdicts::explore;
 
 /// Inputs of one run.
 const LENGTH_MAX: usize = 40;
@@ -30,8 +29,11 @@ type Item = (u32, u32, String, Box<[u16]>);
 /// Returns runs of the first chart that cover everything reachable; the others may be invoked by it.
 pub fn cover(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Cover> {
     let model = charts.first()?;
-    let (explored, _) =
-        explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
+    let most = (limits.states_max, usize::MAX);
+    let input = &model.input;
+    let mut shared = SharedExploration::new(charts, world, limits, (Mode::Concrete, None), most, input);
+    shared.numbers_configurations = true;
+    let explored = Explorer::new(model, false, &mut shared).run(input.clone());
     let mut covered = FxHashSet::default();
     let mut runs = Vec::new();
     for number in 0..explored.graph.edges.len() as u32 {

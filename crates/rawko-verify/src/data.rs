@@ -58,6 +58,8 @@ impl DataAnalysis {
                 values.extend(ends(inner));
                 is_covered &= is_fixed || covers(inner, &values);
             }
+            let listed = schema.and_then(|schema| self.enumerated.values(event, &path, schema.source()));
+            let values = listed.unwrap_or(values);
             let mut distinct: Vec<Value> = Vec::new();
             for value in values {
                 if !distinct.iter().any(|known| known.is_identical(&value)) {
@@ -241,7 +243,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// The schema of a field.
-fn at<'s>(schema: &'s Value, path: &[Arc<str>]) -> &'s Value {
+pub(crate) fn at<'s>(schema: &'s Value, path: &[Arc<str>]) -> &'s Value {
     path.iter().fold(schema, |schema, name| schema.get("properties").get(name))
 }
 
@@ -249,7 +251,7 @@ fn at<'s>(schema: &'s Value, path: &[Arc<str>]) -> &'s Value {
 const RANGE_MAX: i64 = 8;
 
 /// Returns true if a value must be present at a path, and not null.
-fn is_required(schema: &Value, path: &[Arc<str>]) -> bool {
+pub(crate) fn is_required(schema: &Value, path: &[Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else {
         return !schema.is_null() && !Schema::compile(schema).0.violations(&Value::Null).is_empty();
     };

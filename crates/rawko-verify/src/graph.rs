@@ -95,7 +95,7 @@ pub(crate) struct PendingWork {
 pub(crate) struct StateNode {
     /// The step that found it first; `None` for the start.
     pub(crate) parent: Option<NonMaxU32>,
-    /// The number of its configuration.
+    /// The number of its configuration, if those are numbered.
     pub(crate) configuration: u32,
     /// Range of its edges.
     pub(crate) edges: (u32, u32),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use rawko_core::{Invocation, Schema, TransitionTrigger, Unhandled, Value};
+use rawko_core::{Invocation, NodeSpec, Schema, TransitionTrigger, Unhandled, Value};
 
 use crate::analysis::DataAnalysis;
 use crate::children::ChildOutcomes;
@@ -49,22 +49,39 @@ const TIME: u16 = u16::MAX;
 /// A call: the number of its invoke, its item and its source.
 type CallName = (u32, Option<u32>, Arc<str>);
 
+/// The name of an event from outside.
+#[derive(Debug)]
+struct EventName {
+    name: Arc<str>,
+    /// Its choices, once they are known.
+    choices: Option<Box<[u32]>>,
+    /// The last look-up that found it.
+    found: u32,
+}
+
+impl EventName {
+    fn new(name: Arc<str>) -> Self {
+        Self { name, choices: None, found: 0 }
+    }
+}
+
 /// The inputs of a chart, computed once per event and invoke.
 #[derive(Debug)]
 pub(crate) struct ChartInputs<'m> {
     pub(crate) model: &'m Model,
     pub(crate) analysis: &'m DataAnalysis,
-    /// Names of events from outside that each state handles.
-    by_node: Vec<Vec<Arc<str>>>,
+    /// Names of events from outside that each state handles, by number.
+    by_node: Vec<Vec<u32>>,
     /// Names that are tried in every state, because a property mentions them or any event.
-    everywhere: Vec<Arc<str>>,
-    /// All names from outside.
-    names: Vec<Arc<str>>,
+    everywhere: Vec<u32>,
+    /// Names from outside by number; the first `declared` of them are declared or handled.
+    names: Vec<EventName>,
+    declared: u32,
     /// All choices so far, by number.
     pub(crate) choices: Vec<Arc<InputChoice>>,
-    /// The events of a configuration, by its number. Empty if events may be deferred.
-    by_configuration: FxHashMap<u32, Arc<[u32]>>,
-    events: BTreeMap<Arc<str>, Vec<u32>>,
+    /// The number of the last look-up, and the one in which each node was last visited.
+    look_up: u32,
+    visited: Vec<u32>,
     /// The outcomes of calls of services.
     pub(crate) calls: FxHashMap<CallName, Arc<[u32]>>,
     times: FxHashMap<(InputCause, i64), u32>,
@@ -85,6 +102,20 @@ fn is_reserved(name: &str) -> bool {
     ["done.", "error.", "timeout."].iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Returns the numbers of the names that a state handles.
+fn handled(node: &NodeSpec, names: &[Arc<str>]) -> Vec<u32> {
+    let mut handled: Vec<u32> = Vec::new();
+    for transition in &node.transitions {
+        let TransitionTrigger::Event(pattern) = &transition.trigger else { continue };
+        for number in 0..names.len() as u32 {
+            if matches(pattern, &names[number as usize]) && !handled.contains(&number) {
+                handled.push(number);
+            }
+        }
+    }
+    handled
+}
+
 impl<'m> ChartInputs<'m> {
     pub(crate) fn new(
         model: &'m Model,
@@ -96,11 +127,12 @@ impl<'m> ChartInputs<'m> {
             model,
             analysis,
             by_node: Vec::new(),
-            everywhere,
+            everywhere: Vec::new(),
             names: Vec::new(),
+            declared: 0,
             choices: Vec::new(),
-            by_configuration: FxHashMap::default(),
-            events: BTreeMap::new(),
+            look_up: 0,
+            visited: vec![0; model.blueprint.nodes.len()],
             calls: FxHashMap::default(),
             times: FxHashMap::default(),
             timers: FxHashMap::default(),
@@ -113,28 +145,20 @@ impl<'m> ChartInputs<'m> {
             gaps: BTreeSet::new(),
         };
         let names = inputs.outside_names();
-        for node in &model.blueprint.nodes {
-            let patterns = node.transitions.iter().filter_map(|transition| match &transition.trigger {
-                TransitionTrigger::Event(pattern) => Some(pattern),
-                TransitionTrigger::Always | TransitionTrigger::After(_) | TransitionTrigger::Item { .. } => {
-                    None
-                }
-            });
-            let mut handled: Vec<Arc<str>> = Vec::new();
-            for pattern in patterns {
-                for name in names.iter().filter(|name| matches(pattern, name)) {
-                    if !handled.contains(name) {
-                        handled.push(Arc::clone(name));
-                    }
-                }
-            }
-            inputs.by_node.push(handled);
-        }
-        inputs.names = names.clone();
+        inputs.by_node = model.blueprint.nodes.iter().map(|node| handled(node, &names)).collect();
         let is_open = model.chart.declared_events().is_none();
-        inputs.everywhere.retain(|name| names.contains(name) || (is_open && !is_reserved(name)));
+        inputs.declared = names.len() as u32;
+        inputs.names = names.into_iter().map(EventName::new).collect();
+        for name in everywhere {
+            let known = inputs.names.iter().position(|known| known.name == name);
+            if known.is_none() && is_open && !is_reserved(&name) {
+                inputs.everywhere.push(inputs.names.len() as u32);
+                inputs.names.push(EventName::new(name));
+            }
+            inputs.everywhere.extend(known.map(|number| number as u32));
+        }
         if is_any {
-            inputs.everywhere.extend(names);
+            inputs.everywhere.extend(0..inputs.declared);
         }
         inputs
     }
@@ -202,7 +226,7 @@ impl<'m> ChartInputs<'m> {
     /// Writes the inputs of a state. `child` gives the outcomes of an invocation that is a known chart.
     pub(crate) fn of(
         &mut self,
-        (state, configuration): (&ModelState, u32),
+        state: &ModelState,
         child: &mut dyn FnMut(&Invocation) -> Option<Arc<ChildOutcomes>>,
         picks: &mut Vec<Pick>,
     ) {
@@ -220,8 +244,7 @@ impl<'m> ChartInputs<'m> {
             let choice = self.advance((due_ms - state.now_ms).max(0), InputCause::Timer);
             picks.push(Pick { choice, group: 0 });
         }
-        let events = self.events_at(state, configuration);
-        picks.extend(events.iter().map(|choice| Pick { choice: *choice, group: 0 }));
+        self.events_at(state, picks);
         picks.iter_mut().enumerate().for_each(|(number, pick)| pick.group = number as u16);
         if is_general {
             self.any_timer(state, picks);
@@ -260,17 +283,40 @@ impl<'m> ChartInputs<'m> {
         }
     }
 
-    /// Returns the events of a state. They depend on its configuration only, unless events are deferred.
-    fn events_at(&mut self, state: &ModelState, configuration: u32) -> Arc<[u32]> {
-        if let Some(known) = self.by_configuration.get(&configuration) {
-            return Arc::clone(known);
+    /// Adds the events of a state: those that its active states handle, inner states first, and those tried everywhere.
+    fn events_at(&mut self, state: &ModelState, picks: &mut Vec<Pick>) {
+        self.look_up += 1;
+        for leaf in state.snapshot.configuration().frontier() {
+            let mut at = Some(*leaf);
+            while let Some(node) = at.filter(|node| self.visited[node.index()] != self.look_up) {
+                self.visited[node.index()] = self.look_up;
+                for handled in 0..self.by_node[node.index()].len() {
+                    self.add_event(self.by_node[node.index()][handled], picks);
+                }
+                at = self.model.chart.node(node).parent;
+            }
         }
-        let names = self.names_at(state);
-        let events: Arc<[u32]> = names.iter().flat_map(|name| self.event_choices(name)).collect();
-        if self.model.chart.unhandled() != Unhandled::Defer {
-            self.by_configuration.insert(configuration, Arc::clone(&events));
+        // An event that no state handles now may be handled later.
+        let defers = self.model.chart.unhandled() == Unhandled::Defer;
+        let is_full = defers && state.snapshot.deferred().len() >= DEFERRED_MAX;
+        if defers && !is_full {
+            (0..self.declared).for_each(|name| self.add_event(name, picks));
         }
-        events
+        let everywhere = if is_full { 0 } else { self.everywhere.len() };
+        (0..everywhere).for_each(|number| self.add_event(self.everywhere[number], picks));
+    }
+
+    fn add_event(&mut self, name: u32, picks: &mut Vec<Pick>) {
+        let number = name as usize;
+        if self.names[number].found == self.look_up {
+            return;
+        }
+        self.names[number].found = self.look_up;
+        if self.names[number].choices.is_none() {
+            self.names[number].choices = Some(self.event_choices(number));
+        }
+        let choices = self.names[number].choices.iter().flatten();
+        picks.extend(choices.map(|choice| Pick { choice: *choice, group: 0 }));
     }
 
     /// Returns the time that passes without anything being due, if it matters when inputs arrive.
@@ -291,45 +337,15 @@ impl<'m> ChartInputs<'m> {
         due.any(|due_ms| (due_ms - state.now_ms) % self.clocks.unit_ms != 0)
     }
 
-    fn names_at(&self, state: &ModelState) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = Vec::new();
-        let mut seen: Vec<u32> = Vec::new();
-        for leaf in state.snapshot.configuration().frontier() {
-            let mut at = Some(*leaf);
-            while let Some(node) = at.filter(|node| !seen.contains(&node.0)) {
-                seen.push(node.0);
-                for name in &self.by_node[node.index()] {
-                    if !names.contains(name) {
-                        names.push(Arc::clone(name));
-                    }
-                }
-                at = self.model.chart.node(node).parent;
-            }
-        }
-        // An event that no state handles now may be handled later.
-        let defers = self.model.chart.unhandled() == Unhandled::Defer
-            && state.snapshot.deferred().len() < DEFERRED_MAX;
-        let later = if defers { &self.names[..] } else { &[] };
-        for name in later.iter().chain(&self.everywhere) {
-            if !names.contains(name) {
-                names.push(Arc::clone(name));
-            }
-        }
-        names
-    }
-
-    fn event_choices(&mut self, name: &Arc<str>) -> Vec<u32> {
-        if let Some(known) = self.events.get(name) {
-            return known.clone();
-        }
-        let schema = self.model.chart.event_spec(name).and_then(|spec| spec.data.as_ref());
-        let mut choices = Vec::new();
-        for data in self.data(name, &Value::Null, schema) {
-            let input = ModelInput::Event { name: Arc::clone(name), data };
-            choices.push(self.add(InputChoice::new(input, InputCause::Outside)));
-        }
-        self.events.insert(Arc::clone(name), choices.clone());
-        choices
+    fn event_choices(&mut self, number: usize) -> Box<[u32]> {
+        let name = Arc::clone(&self.names[number].name);
+        let schema = self.model.chart.event_spec(&name).and_then(|spec| spec.data.as_ref());
+        let data = self.data(&name, &Value::Null, schema).into_iter();
+        data.map(|data| {
+            let input = ModelInput::Event { name: Arc::clone(&name), data };
+            self.add(InputChoice::new(input, InputCause::Outside))
+        })
+        .collect()
     }
 
     /// Returns the data to try for an event, beginning with what `base` has.

@@ -11,8 +11,10 @@ mod ceiling;
 mod children;
 mod classes;
 mod clocks;
+mod counters;
 mod cover;
 mod data;
+mod enumerated;
 mod explore;
 mod graph;
 mod inputs;
@@ -26,6 +28,7 @@ mod outcomes;
 mod parts;
 mod reachable;
 mod report;
+mod separate;
 mod shape;
 mod state;
 mod tools;
@@ -42,7 +45,7 @@ pub use manifest::{ManifestChange, manifest, manifest_changes};
 pub use model::Model;
 pub use reachable::{Reached, reachable};
 pub use report::{PropertyReport, PropertyVerdict, VerifyReport};
-pub use verdicts::verify;
+pub use separate::verify;
 pub use visited::Storage;
 
 /// States that are explored by default.

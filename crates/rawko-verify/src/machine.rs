@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rawko_core::expr::OTHER_FIELDS;
 use rawko_core::{
     Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry,
-    Value, World, duration, expr,
+    Value, World, expr,
 };
-
-use rawko_core::expr::OTHER_FIELDS;
+use rawko_instance::{ITSELF, ServiceError, first_due, request_expired, request_expiry_ms, sent_event};
 
 use crate::oracle::StepScript;
 use crate::state::ModelState;
@@ -175,13 +175,18 @@ impl Machine<'_> {
                 _ => {}
             }
         }
+        let mut refused = Vec::new();
         for effect in step.effects {
             match effect {
                 Effect::Invoke(invoke) => {
-                    if ServiceName::of(&invoke.src).class == ServiceClass::Human
-                        && let Some(ms) = expires_ms(&invoke.input)
-                    {
-                        state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
+                    if ServiceName::of(&invoke.src).class == ServiceClass::Human {
+                        match expiry_ms(&invoke.input) {
+                            Ok(None) => {}
+                            Ok(Some(ms)) => {
+                                state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
+                            }
+                            Err(error) => refused.push(failed(invoke.invocation, &error)),
+                        }
                     }
                     facts.moments.push(StepFact::Invoked {
                         id: invoke.id,
@@ -194,9 +199,11 @@ impl Machine<'_> {
                 Effect::Call { handler, .. } => facts.moments.push(StepFact::Called(handler)),
                 Effect::Stall { id, error } => facts.moments.push(StepFact::Stalled { id, error }),
                 Effect::Send(send) if send.target == SendTarget::Itself => {
-                    let mut event = NamedEvent::new(send.event, send.data);
-                    event.send_id = send.send_id;
-                    queue.push_back(Event::Named(event));
+                    let event = sent_event(&send, ITSELF, None);
+                    // Unknown data may match the declaration.
+                    if expr::has_unknown(&event.data) || self.chart.refuse_data(&event).is_none() {
+                        queue.push_back(Event::Named(event));
+                    }
                 }
                 Effect::SetTimer { .. }
                 | Effect::CancelTimer { .. }
@@ -209,6 +216,8 @@ impl Machine<'_> {
                 | Effect::Cancelled { .. } => {}
             }
         }
+        // The machine handles a request that cannot be made before messages.
+        refused.into_iter().rev().for_each(|event| queue.push_front(event));
         let snapshot = &state.snapshot;
         state.expiries.retain(|(id, _)| snapshot.invocation(*id).is_some());
     }
@@ -219,40 +228,40 @@ fn is_raised(event: &Arc<str>, facts: &StepFacts) -> bool {
     facts.moments.last() != Some(&StepFact::Event(Arc::clone(event)))
 }
 
-/// Returns the next due event: the timer that was set first among the earliest, or an expired question.
+/// Returns the next due event: a timer, or an expired request.
 fn due(state: &mut ModelState) -> Option<Event> {
     if state.snapshot.status().is_over() {
         return None;
     }
-    let timer = state.snapshot.next_timer().map(|timer| (timer.due_ms, timer.id));
-    let timer = timer.filter(|(due_ms, _)| *due_ms <= state.now_ms);
-    let expired = state.expiries.iter().min_by_key(|(_, due_ms)| *due_ms).copied();
-    match (timer, expired.filter(|(_, due_ms)| *due_ms <= state.now_ms)) {
-        (Some((due_ms, timer)), expired) if expired.is_none_or(|(_, at)| due_ms <= at) => {
-            Some(Event::TimerFired { timer })
-        }
-        (_, Some((invocation, _))) => Some(expire(state, invocation)),
-        (_, None) => None,
-    }
+    let timer = state.snapshot.next_timer().map(|timer| (timer.due_ms, DueItem::Timer(timer.id)));
+    let expiries = state.expiries.iter().map(|(invocation, due_ms)| (*due_ms, DueItem::Request(*invocation)));
+    let (due_ms, item) = first_due(timer, expiries, |(due_ms, _)| *due_ms)?;
+    (due_ms <= state.now_ms).then(|| match item {
+        DueItem::Timer(timer) => Event::TimerFired { timer },
+        DueItem::Request(invocation) => expire(state, invocation),
+    })
+}
+
+/// A due item, by its id.
+enum DueItem {
+    Timer(u64),
+    Request(u64),
 }
 
 fn expire(state: &mut ModelState, invocation: u64) -> Event {
     state.expiries.retain(|(id, _)| *id != invocation);
-    let error = Value::map([
-        ("category", Value::str("expired")),
-        ("message", Value::str("no answer arrived in time")),
-    ]);
-    Event::InvokeFailed { invocation, error }
+    failed(invocation, &request_expired())
 }
 
-/// Returns the time of a question. One that may have a deadline has some.
-fn expires_ms(input: &Value) -> Option<i64> {
+fn failed(invocation: u64, error: &ServiceError) -> Event {
+    Event::InvokeFailed { invocation, error: error.to_value() }
+}
+
+/// Returns the time of a request. One that may have a deadline has some.
+fn expiry_ms(input: &Value) -> Result<Option<i64>, ServiceError> {
     let expires = input.get("expires");
-    match expires {
-        _ if expr::is_unknown(input) || expr::is_unknown(expires) => Some(1),
-        Value::Null if expr::has_unknown(input.get(OTHER_FIELDS)) => Some(1),
-        Value::Int(ms) if *ms >= 0 => Some(*ms),
-        Value::Str(text) => duration::parse_ms(text).ok().and_then(|ms| i64::try_from(ms).ok()),
-        _ => None,
-    }
+    let may_expire = expr::is_unknown(input)
+        || expr::is_unknown(expires)
+        || (expires.is_null() && expr::has_unknown(input.get(OTHER_FIELDS)));
+    if may_expire { Ok(Some(1)) } else { request_expiry_ms(input) }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{DataTemplate, InvokeSpec, Map, NodeId, ServiceClass, Value, World};
 
-use crate::ceiling::starts;
+use crate::ceiling::{PER_USD, starts};
 use crate::explore::ExplorationLimits;
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
@@ -16,19 +16,21 @@ pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>)
     let model = charts.first()?;
     let (explored, _) =
         explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
-    let [agents, completions, tools] = starts(model, &explored);
-    let most = |count: Option<u64>, budget: &str| {
-        count.map_or_else(|| largest(model, budget), |count| Value::Int(count as i64))
-    };
+    let [agents, completions, tools, tokens, micros] = starts(model, &explored);
+    let most = |count: Option<u64>| count.map_or(Value::Null, |count| Value::Int(count as i64));
     // An agent asks its model and calls tools as often as its budget allows.
-    let without_agents = |count: Option<u64>| count.filter(|_| agents == Some(0));
+    let with_agents = |count: Option<u64>, budget: &str| match agents {
+        Some(0) => most(count),
+        _ => of_chart(model, budget),
+    };
+    let cost = micros.map_or(Value::Null, |micros| Value::float(micros as f64 / PER_USD));
     let ceiling = Value::map([
-        ("agents", most(agents, "agents")),
-        ("completions", most(without_agents(completions), "completions")),
-        ("tool_calls", most(without_agents(tools), "tool_calls")),
-        ("tokens", largest(model, "tokens")),
-        ("cost_usd", largest(model, "cost_usd")),
-        ("time", largest(model, "time")),
+        ("agents", most(agents)),
+        ("completions", with_agents(completions, "completions")),
+        ("tool_calls", with_agents(tools, "tool_calls")),
+        ("tokens", most(tokens)),
+        ("cost_usd", cost),
+        ("time", of_chart(model, "time")),
     ]);
     Some(Value::map([
         ("chart", Value::str(model.chart.id())),
@@ -39,8 +41,8 @@ pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>)
     ]))
 }
 
-/// Returns the budget of the whole chart, or null: budgets of single states do not bound a run that returns to them.
-fn largest(model: &Model, key: &str) -> Value {
+/// Returns the budget of the whole chart, or null.
+fn of_chart(model: &Model, key: &str) -> Value {
     model.chart.node(NodeId::ROOT).policy.get("budget").get(key).clone()
 }
 

@@ -69,12 +69,39 @@ impl Model {
         findings
     }
 
+    /// Returns the same chart with other properties.
+    pub(crate) fn with_properties(&self, properties: Vec<Property>) -> Model {
+        Model {
+            chart: Arc::clone(&self.chart),
+            blueprint: self.blueprint.clone(),
+            input: self.input.clone(),
+            any_input: self.any_input,
+            specs: self.specs.clone(),
+            analysis: DataAnalysis::of(&self.blueprint, &properties, ChartRole::Root),
+            child_analysis: DataAnalysis::of(&self.blueprint, &[], ChartRole::Child),
+            properties,
+        }
+    }
+
     /// Returns an input of which nothing is known.
     pub(crate) fn unknown_input(&self) -> Value {
         let declared = self.blueprint.context.iter().filter(|key| key.declared);
         let unknown = rawko_core::expr::unknown;
         let keys: rawko_core::Map = declared.map(|key| (Arc::clone(&key.name), unknown())).collect();
         rawko_core::expr::partly_known(&keys)
+    }
+
+    /// Returns an input that the chart does not tell from this one. Nothing else need be stored in every state if no
+    /// expression reads it.
+    pub(crate) fn plain_input(&self, input: Value) -> Value {
+        let names_it = |expr: &rawko_core::expr::Expr| expr.text().contains("input");
+        let of_chart = parts::of(&self.blueprint, ChartRole::Child).iter().any(|part| names_it(part.expr));
+        let mut own = self.properties.iter().flat_map(crate::analysis::expressions);
+        let is_empty = input.as_map().is_some_and(|input| input.is_empty());
+        if !is_empty || of_chart || own.any(|expr| names_it(&expr.expr)) {
+            return input;
+        }
+        Value::Null
     }
 
     /// Returns an input with a text for every key that begins without a value.
@@ -98,6 +125,18 @@ impl Model {
     pub(crate) fn has_other_effects(&self) -> bool {
         let is_other = |(_, invoke): (usize, &InvokeSpec)| class_of(invoke) != Some(ServiceClass::Human);
         self.invokes().any(is_other) || parts::has_calls(&self.blueprint)
+    }
+
+    /// Returns true if only the active states decide what happens: no data, no calls, no times.
+    pub(crate) fn is_plain(&self) -> bool {
+        let analysis = &self.analysis;
+        let has_data = !analysis.relevant.is_empty()
+            || !analysis.shapes.is_empty()
+            || !analysis.undecided.is_empty()
+            || !analysis.gaps.is_empty()
+            || !analysis.computed_names.is_empty();
+        let has_times = crate::clocks::Clocks::of(self).count > 0;
+        !has_data && !has_times && !self.any_input && self.invokes().next().is_none()
     }
 
     /// Returns true if the chart can end by itself.

@@ -1,6 +1,7 @@
 //! Every expression of a chart in one list, with its role: steering control flow, writing context, or only
 //! passed on.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rawko_core::expr::Expr;
@@ -37,6 +38,11 @@ pub(crate) enum PartKind {
 impl ChartPart<'_> {
     pub(crate) fn is_condition(&self) -> bool {
         matches!(self.kind, PartKind::Guard)
+    }
+
+    /// Returns true if the value stays in the chart.
+    pub(crate) fn matters(&self) -> bool {
+        self.steers() || matches!(self.kind, PartKind::Assign(_))
     }
 
     /// Returns true if the value decides what the chart does next.
@@ -229,6 +235,31 @@ pub(crate) fn computed_names(blueprint: &Blueprint) -> Vec<String> {
             _ => None,
         });
         names.extend(computed);
+    });
+    names
+}
+
+/// Returns the names of events that a chart raises or sends with computed data; `None` if a name is computed.
+pub(crate) fn computed_events(blueprint: &Blueprint) -> Option<BTreeSet<Arc<str>>> {
+    fn is_constant(template: &DataTemplate) -> bool {
+        match template {
+            DataTemplate::Literal(_) => true,
+            DataTemplate::Expr(expr) => expr.constant().is_some(),
+            DataTemplate::List(items) => items.iter().all(is_constant),
+            DataTemplate::Map(entries) => entries.iter().all(|(_, value)| is_constant(value)),
+        }
+    }
+    let mut names = Some(BTreeSet::new());
+    each_action(blueprint, &mut |kind| {
+        let (ActionKind::Raise { event, data } | ActionKind::Send { event, data, .. }) = kind else { return };
+        match (event, &mut names) {
+            (DataTemplate::Literal(rawko_core::Value::Str(name)), Some(names)) => {
+                if !is_constant(data) {
+                    names.insert(Arc::clone(name));
+                }
+            }
+            _ => names = None,
+        }
     });
     names
 }

@@ -1,7 +1,6 @@
 //! Visits every reachable state of a chart, for proofs that are not about one chart alone: a migration needs an image of
 //! each.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rawko_core::{Snapshot, Value, World};
@@ -29,24 +28,10 @@ pub fn reachable(
 ) -> Option<Reached> {
     let model = charts.first()?;
     let input = Value::Map(Arc::default());
-    let stack = vec![format!("{} {input}", model.chart.id())];
-    let mut shared = SharedExploration {
-        charts,
-        world,
-        limits,
-        children: BTreeMap::new(),
-        stack,
-        states: 0,
-        mode: if model.analysis.undecided.is_empty() { Mode::Concrete } else { Mode::Decided },
-        tick_ms: None,
-        states_max: limits.states_max,
-        edges_max: usize::MAX,
-        has_leads: false,
-        edges: 0,
-        child_clocks: 0,
-        child_gaps: BTreeSet::new(),
-        visit: Some(visit),
-    };
+    let mode = if model.analysis.undecided.is_empty() { Mode::Concrete } else { Mode::Decided };
+    let most = (limits.states_max, usize::MAX);
+    let mut shared = SharedExploration::new(charts, world, limits, (mode, None), most, &input);
+    shared.visit = Some(visit);
     let explored = Explorer::new(model, false, &mut shared).run(input);
     let is_whole = explored.graph.complete && explored.gaps.is_empty();
     Some(Reached { states: explored.graph.nodes.len(), is_whole })

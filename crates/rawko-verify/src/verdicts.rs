@@ -3,8 +3,6 @@
 //! An exploration with representative data has no step that does not exist, so that its violations are real. One with
 //! unknown data has every step that exists, so that what it does not violate holds.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rawko_chart::PropertyKind;
 use rawko_core::{Unhandled, Value, World};
 
@@ -28,10 +26,19 @@ const EDGES_GENERAL: usize = 100_000;
 /// The size of an exploration that only shows which effects start without an approval.
 const BASIS_MAX: (usize, usize) = (2_000, 20_000);
 
-/// Verifies the first chart; the others may be invoked by it.
-pub fn verify(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<VerifyReport> {
+/// Judges all properties of the first chart in the same explorations.
+pub(crate) fn verify_together(
+    charts: &[Model],
+    world: &World,
+    limits: &ExplorationLimits<'_>,
+) -> Option<VerifyReport> {
     let model = charts.first()?;
     let mut verification = Verification { charts, model, world, limits, runs: Vec::new() };
+    // Without data, calls and times nothing can be generalized.
+    if model.is_plain() {
+        verification.run(Mode::Concrete, None, (limits.states_max, usize::MAX));
+        return Some(verification.report());
+    }
     let is_first_enough = verification.explore_exactly((STATES_FIRST.min(limits.states_max), EDGES_FIRST));
     for detail in [
         ExplorationDetail::Control,
@@ -323,23 +330,8 @@ fn explore_with(
     input: Value,
 ) -> (ExplorationResult, usize) {
     let model = &charts[0];
-    let mut shared = SharedExploration {
-        charts,
-        world,
-        limits,
-        children: BTreeMap::new(),
-        stack: vec![format!("{} {input}", model.chart.id())],
-        states: 0,
-        mode,
-        tick_ms,
-        states_max,
-        edges_max,
-        has_leads: model.properties.iter().any(|it| matches!(it.kind, PropertyKind::LeadsTo { .. })),
-        edges: 0,
-        child_clocks: 0,
-        child_gaps: BTreeSet::new(),
-        visit: None,
-    };
+    let how = (mode, tick_ms);
+    let mut shared = SharedExploration::new(charts, world, limits, how, (states_max, edges_max), &input);
     let mut explored = Explorer::new(model, false, &mut shared).run(input);
     if crate::children::sends_internal(charts) {
         explored.gaps.push("an internal event that a child sends was not tried".to_owned());

@@ -16,7 +16,9 @@ pub(crate) struct Visited {
     storage: Storage,
     /// The number of a state plus one (0: free), with the upper half of its hash.
     slots: Vec<u64>,
-    /// Ends of the keys in `bytes`, by number. Not used if compact.
+    /// The length of all keys, as long as they have the same. Not used if compact.
+    stride: Option<u32>,
+    /// Ends of the keys in `bytes`, by number, once their lengths differ.
     ends: Vec<u32>,
     bytes: Vec<u8>,
     /// Hashes by number, if compact.
@@ -31,6 +33,7 @@ impl Visited {
         Self {
             storage,
             slots: vec![0; SLOTS_FIRST],
+            stride: None,
             ends: Vec::new(),
             bytes: Vec::new(),
             hashes: Vec::new(),
@@ -61,13 +64,27 @@ impl Visited {
         self.slots[at] = tag | u64::from(number + 1);
         self.length += 1;
         match self.storage {
-            Storage::Exact => {
-                self.bytes.extend_from_slice(key);
-                self.ends.push(self.bytes.len() as u32);
-            }
+            Storage::Exact => self.push(key),
             Storage::Compact => self.hashes.push(hash),
         }
         Ok(number)
+    }
+
+    fn push(&mut self, key: &[u8]) {
+        let length = key.len() as u32;
+        let before = self.length as u32 - 1;
+        match self.stride {
+            None if before == 0 => self.stride = Some(length),
+            Some(stride) if stride != length => {
+                self.ends = (1..=before).map(|number| number * stride).collect();
+                self.stride = None;
+            }
+            _ => {}
+        }
+        self.bytes.extend_from_slice(key);
+        if self.stride.is_none() {
+            self.ends.push(self.bytes.len() as u32);
+        }
     }
 
     /// Returns the stored bytes.
@@ -82,6 +99,10 @@ impl Visited {
 
     fn key(&self, number: u32) -> &[u8] {
         let at = number as usize;
+        if let Some(stride) = self.stride {
+            let stride = stride as usize;
+            return &self.bytes[at * stride..(at + 1) * stride];
+        }
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[from as usize..self.ends[at] as usize]
     }
@@ -159,5 +180,23 @@ mod tests {
             }
             assert!(visited.size() > 0);
         }
+    }
+
+    #[test]
+    fn keys_of_one_length_have_no_ends_until_another_comes() {
+        let mut visited = Visited::new(Storage::Exact);
+        for number in 0..1_000u32 {
+            assert_eq!(visited.insert(&number.to_le_bytes()), Ok(number));
+        }
+        assert!(visited.ends.is_empty());
+        assert_eq!(visited.insert(b""), Ok(1_000));
+        assert_eq!(visited.insert(b"longer than the others"), Ok(1_001));
+        for number in 0..1_000u32 {
+            assert_eq!(visited.insert(&number.to_le_bytes()), Err(number));
+        }
+        assert_eq!(
+            (visited.insert(b""), visited.insert(b"longer than the others")),
+            (Err(1_000), Err(1_001))
+        );
     }
 }

@@ -1,16 +1,15 @@
 //! Delivers an input to an instance and follows the result. Shared by `send`, `approve`, `deny`, `cancel` and `fork`.
 
 use rawko_core::{Status, Value};
-use rawko_host::{Edition, Receipt, SnapshotReader, made_up_id};
+use rawko_host::{Edition, Receipt, SnapshotReader};
 
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{self, FollowEnd, Manner, OutputFormat, RunEnding, RunFollower, Signals};
-use crate::hosting::{
-    self, HostAccess, HostAnswer, LoadedChart, NoAnswer, ProjectContext, Rest, SocketRequest, StoreArgs,
-};
+use crate::hosting::{self, HostAccess, LoadedChart, ProjectContext, Rest, SocketRequest, StoreArgs};
 use crate::journal::Player;
 use crate::known;
+use crate::repeating::{asked, unused_id};
 use crate::standing::InstanceStanding;
 use crate::times;
 
@@ -54,7 +53,7 @@ pub(crate) fn deliver(
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;
         let mut access = HostAccess::open(&place, &[], console).await?;
-        let receipt = match asked(&mut access, request).await {
+        let receipt = match asked(&mut access, &place, request, console).await {
             Ok(receipt) => receipt,
             Err(failure) => {
                 access.close(console).await;
@@ -115,11 +114,7 @@ fn delivered(ended: &FollowEnd, verdict: CommandVerdict) -> CommandVerdict {
     }
 }
 
-/// Attempts to start an instance if one host after the other ends.
-const START_ATTEMPTS: usize = 20;
-
-/// Starts an instance. If the host ends before it answers, the next one, perhaps this process, starts it, unless the
-/// store has it already. Without an id in the request one is generated, because only by an id the store can be searched.
+/// Starts an instance. Without an id in the request one is generated, because only by an id the store can be searched.
 pub(crate) async fn started(
     access: &mut HostAccess,
     place: &ProjectContext,
@@ -127,65 +122,12 @@ pub(crate) async fn started(
     (input, id, budget): (Value, Option<String>, Value),
     console: &mut Console,
 ) -> Result<Receipt, CommandFailure> {
-    if !matches!(access, HostAccess::There { .. }) {
-        // Neither this process nor Restate ends before it answers.
-        let charts = charts.iter().map(LoadedChart::from).collect();
-        return asked(access, SocketRequest::Start { charts, input, id, budget }).await;
-    }
-    let chart = charts.first().map_or("instance", |edition| edition.chart.id());
-    let is_generated = id.is_none();
-    let mut id = id.unwrap_or_else(|| made_up_id(chart));
-    while is_generated && stored(access, &id)?.is_some() {
-        id = made_up_id(chart);
-    }
-    if stored(access, &id)?.is_some() {
-        // The host refuses it with the reason.
-        return asked(access, start_request(charts, &input, &id, &budget)).await;
-    }
-    for _ in 0..START_ATTEMPTS {
-        match access.ask(start_request(charts, &input, &id, &budget)).await {
-            Err(NoAnswer::Gone) => *access = HostAccess::open(place, charts, console).await?,
-            answer => return receipt_of(answer),
+    let id = match access {
+        HostAccess::There { reader, .. } if id.is_none() => {
+            Some(unused_id(charts.first().map_or("instance", |edition| edition.chart.id()), reader)?)
         }
-        if let Some(receipt) = stored(access, &id)? {
-            return Ok(receipt);
-        }
-    }
-    receipt_of(Err(NoAnswer::Gone))
-}
-
-fn start_request(charts: &[Edition], input: &Value, id: &str, budget: &Value) -> SocketRequest {
+        _ => id,
+    };
     let charts = charts.iter().map(LoadedChart::from).collect();
-    SocketRequest::Start { charts, input: input.clone(), id: Some(id.to_owned()), budget: budget.clone() }
-}
-
-/// Returns the receipt of the start of an instance in the store.
-fn stored(access: &HostAccess, id: &str) -> Result<Option<Receipt>, CommandFailure> {
-    let row = access.reader().store().find(id)?;
-    Ok(row.map(|row| Receipt {
-        instance: row.new.id,
-        step: row.step,
-        handled: true,
-        queued: false,
-        status: row.head.status,
-    }))
-}
-
-/// Sends a request that is answered with a receipt.
-pub(crate) async fn asked(
-    access: &mut HostAccess,
-    request: SocketRequest,
-) -> Result<Receipt, CommandFailure> {
-    receipt_of(access.ask(request).await)
-}
-
-fn receipt_of(answer: Result<HostAnswer, NoAnswer>) -> Result<Receipt, CommandFailure> {
-    match answer {
-        Ok(HostAnswer::Receipt(receipt)) => Ok(receipt),
-        Ok(_) => Err(CommandFailure::Failed("unexpected response from the host".to_owned())),
-        Err(NoAnswer::Refused(failure)) => Err(failure),
-        Err(NoAnswer::Gone) => Err(CommandFailure::Transient(
-            "the process that hosts the store exited before it answered; check with `rawko show`".to_owned(),
-        )),
-    }
+    asked(access, place, SocketRequest::Start { charts, input, id, budget }, console).await
 }

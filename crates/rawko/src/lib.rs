@@ -57,6 +57,8 @@ mod queue;
 #[cfg(feature = "cli")]
 mod raising;
 #[cfg(feature = "cli")]
+mod repeating;
+#[cfg(feature = "cli")]
 mod retention;
 #[cfg(feature = "cli")]
 mod scenario;

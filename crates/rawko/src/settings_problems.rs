@@ -1,5 +1,5 @@
 //! Every problem of the settings, in all sections: those of the host, agents, tools, phases, channels, server, telemetry,
-//! retention and triggers. Commands that act stop on them, whichever section they use, because a misspelt rule protects nothing.
+//! retention, queue and triggers. Commands that act stop on them, whichever section they use, because a misspelt rule protects nothing.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use rawko_host::Settings;
 use rawko_server::TurnSettings;
 use rawko_triggers::Triggers;
 
-use crate::host_telemetry;
 use crate::retention::RetentionSettings;
+use crate::{host_telemetry, queue};
 
 type SettingsProblems = Vec<(SourceFile, Vec<Finding>)>;
 
@@ -43,9 +43,9 @@ pub(crate) fn all(
     {
         add(settings.source(&file), findings);
     }
-    for (file, finding) in
-        host_telemetry::problems(settings).into_iter().chain(RetentionSettings::look(settings).1)
-    {
+    let sections = host_telemetry::problems(settings).into_iter();
+    let sections = sections.chain(RetentionSettings::look(settings).1);
+    for (file, finding) in sections.chain(queue::look_at_settings(settings).1) {
         add(settings.source(&file), vec![finding]);
     }
     for (file, findings) in Triggers::read(settings).problems {

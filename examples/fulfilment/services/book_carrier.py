@@ -1,4 +1,4 @@
-"""Books nobody: answers what a carrier would. Parcels to `nowhere` are refused, so that compensation can be seen."""
+"""Books no carrier: returns the response of one. Parcels to `nowhere` are refused, so that compensation can be seen."""
 
 import json
 import sys

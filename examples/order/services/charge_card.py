@@ -1,4 +1,4 @@
-"""Charges nobody: answers what a card service would. Input as JSON on stdin, the result as JSON on stdout."""
+"""Charges no card: returns the response of a card service. Input as JSON on stdin, the result as JSON on stdout."""
 
 import json
 import sys

@@ -56,6 +56,7 @@ export class Client {
       init.body = JSON.stringify(body ?? {});
     }
     const patience = new Patience(this.#retryFor);
+    let isLost = false;
     for (;;) {
       try {
         const response = await this.#fetch(filled + search, init);
@@ -64,6 +65,8 @@ export class Client {
         });
         return text ? JSON.parse(text) : null;
       } catch (error) {
+        if (error instanceof ConnectionLost) isLost = true;
+        if (error instanceof ApiError) error.repeated = isLost;
         await patience.wait(error);
       }
     }
@@ -93,13 +96,17 @@ export class Client {
     }
   }
 
-  async #begin(operation, body, isOwnId) {
+  async #begin(operation, body, isGenerated) {
     try {
       return new Run(this, (await this.call(operation, { body })).instance);
     } catch (error) {
-      // A generated id exists only if an earlier attempt was carried out.
-      if (isOwnId && error instanceof ApiError && error.code === "rawko::api::exists") return new Run(this, body.id);
-      throw error;
+      // The server forgets keys when it restarts. A generated id exists only if an earlier attempt was carried out; one
+      // that the caller chose probably does, if an attempt got no response.
+      const exists = error instanceof ApiError && error.code === "rawko::api::exists";
+      if (!exists || !(isGenerated || error.repeated)) throw error;
+      const run = new Run(this, body.id);
+      if (!isGenerated && body.chart && (await run.get()).chart !== body.chart.split("@")[0]) throw error;
+      return run;
     }
   }
 

@@ -1,7 +1,12 @@
 // Errors of the client and of services.
 
-/** The server rejected a request. `code` is stable; `detail` is meant for people. */
+/**
+ * The server rejected a request. `code` is stable; `detail` is meant for people. `repeated`: an earlier attempt of the
+ * same request got no response, so it may have been carried out.
+ */
 export class ApiError extends Error {
+  repeated = false;
+
   constructor(status, code, detail, problem = {}) {
     super(`${detail} (${code}, ${status})`);
     Object.assign(this, { name: "ApiError", status, code, detail, problem });

@@ -152,6 +152,8 @@ export class ApiError extends Error {
   readonly code: string;
   readonly detail: string;
   readonly problem: Record<string, unknown>;
+  /** An earlier attempt of the same request got no response, so it may have been carried out. */
+  readonly repeated: boolean;
 }
 
 /** The server cannot be reached or closed the connection; the request may have been carried out. */

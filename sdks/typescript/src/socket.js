@@ -11,6 +11,7 @@ import { ConnectionLost } from "./errors.js";
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const [TEXT, CLOSE, PING, PONG] = [0x1, 0x8, 0x9, 0xa];
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+const CONNECT_MS = 10_000;
 
 /** Opens a connection. `onText` gets each message, `onEnd` the reason of the end, once. */
 export function connect(url, headers, { onText, onEnd }) {
@@ -25,6 +26,7 @@ export function connect(url, headers, { onText, onEnd }) {
     },
   });
   return new Promise((resolve, reject) => {
+    request.setTimeout(CONNECT_MS, () => request.destroy(new Error("no response arrived in time")));
     request.on("error", (error) => reject(new ConnectionLost(`cannot reach ${url}: ${error.message}`)));
     request.on("response", (response) => {
       let text = "";
@@ -34,6 +36,8 @@ export function connect(url, headers, { onText, onEnd }) {
       response.on("error", (error) => reject(new ConnectionLost(error.message)));
     });
     request.on("upgrade", (response, socket, head) => {
+      // Heartbeats take over.
+      socket.setTimeout(0);
       const expected = createHash("sha1").update(key + GUID).digest("base64");
       if (response.headers["sec-websocket-accept"] !== expected) {
         socket.destroy();

@@ -74,6 +74,8 @@ export interface AgentList {
 }
 
 export interface AnswerBody {
+  /** Also allow such calls from now on: adds the rules in `input.always` of the request to the settings of the user that runs the server. Needs the role `admin`. */
+  always?: boolean;
   approved: boolean;
   /** Another name of the author, noted beside that of the token. */
   by?: string | null;
@@ -283,6 +285,16 @@ export interface ChartPlace {
   offset: number;
   /** YAML or JSON, which may be half typed. */
   text: string;
+}
+
+/** The verdicts on a chart. */
+export interface ChartProof {
+  /** Built-in properties, then the chart's own. */
+  properties: Array<PropertyProof>;
+  /** Explored states. */
+  states: number;
+  /** Explored steps between states. */
+  transitions: number;
 }
 
 /** Results of the scenarios of a chart, as `rawko test` reports them. */
@@ -953,6 +965,17 @@ export interface Problem {
   type: string;
 }
 
+/** The verdict on one property. */
+export interface PropertyProof {
+  /** The part of the chart's behaviour that was explored, in words. */
+  bound: string;
+  name: string;
+  /** A shortest violation: `input`, `services`, `events` and `loop_from`, as `rawko simulate` reads them; else `null`. */
+  trace: Value;
+  /** `holds`, `violated` or `unknown`. */
+  verdict: string;
+}
+
 export interface PruneBody {
   /** Top-level instances that have ended. */
   ids: Array<string>;
@@ -1507,6 +1530,8 @@ export interface Operations {
   "POST /v1/charts/simulate": { path: {}; query: {}; body: SimulationRequest; result: SimulationReport };
   /** Suggest what fits a place of a chart */
   "POST /v1/charts/suggest": { path: {}; query: {}; body: ChartPlace; result: Suggestions };
+  /** Verify a chart */
+  "POST /v1/charts/verify": { path: {}; query: {}; body: ChartText; result: ChartProof };
   /** Read a chart */
   "GET /v1/charts/{id}": { path: { id: string }; query: { version?: string }; body: undefined; result: Chart };
   /** Record a simulation as a scenario */

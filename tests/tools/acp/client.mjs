@@ -1,6 +1,6 @@
 // An editor for tests: drives `rawko acp` with the official client library. Usage:
 //   node client.mjs LIBRARY RAWKO DIRECTORY STEPS
-// STEPS is a JSON list: {"new": true}, {"load": ID}, {"prompt": TEXT, "answers": [OPTION…], "killAt": "permission",
+// STEPS is a JSON list: {"new": true}, {"load": ID}, {"prompt": TEXT, "answers": [OPTION, "dismiss" or "fail"…], "killAt": "permission",
 // "cancelAt": "tool_call"}. Prints one JSON object: what each step led to.
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
@@ -45,6 +45,8 @@ async function permission(params) {
     return { outcome: { outcome: "cancelled" } };
   }
   const wanted = current.step.answers?.[current.permissions.length - 1] ?? "reject";
+  if (wanted === "dismiss") return { outcome: { outcome: "cancelled" } };
+  if (wanted === "fail") throw new Error("this client has no dialog");
   return { outcome: { outcome: "selected", optionId: wanted } };
 }
 

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: runs rawko and its peers on the same workloads in the same run, and compares them.
 
+mod hook;
 mod machine;
 mod options;
 mod page;

@@ -103,7 +103,7 @@ impl Peer {
     pub(crate) fn can(self, workload: &str) -> bool {
         let workloads: &[&str] = match self {
             Peer::Rawko => {
-                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st"]
+                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st", "hook"]
             }
             Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
             Peer::Sqlite => &["w8"],

@@ -126,6 +126,8 @@ pub(crate) const ROWS: &[Row] = &[
     wall("park", "resident_mb", "10,000 parked", "MB", &[AtMost(100.0)]),
     wall("st", "start_ms", "ST first transition", "ms", &[AtMost(5.0)]),
     wall("st", "peak_mb", "ST peak memory", "MB", &[AtMost(12.0)]),
+    wall("hook", "median_ms", "Hook decision", "ms", &[]),
+    wall("hook", "p99_ms", "Hook decision, p99", "ms", &[AtMost(10.0)]),
 ];
 
 const fn events(

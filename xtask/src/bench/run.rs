@@ -9,11 +9,11 @@ use super::options::Options;
 use super::peers::{Language, Peer};
 use super::samples::Samples;
 use super::tools::Tools;
-use super::{progress, startup};
+use super::{hook, progress, startup};
 
 /// In the order of the table.
-pub(crate) const WORKLOADS: [&str; 13] =
-    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st"];
+pub(crate) const WORKLOADS: [&str; 14] =
+    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st", "hook"];
 
 pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
     let mut samples = Samples::default();
@@ -32,6 +32,9 @@ pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
 fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &mut Samples) -> Result<()> {
     if workload == "st" {
         return startup::measure(tools, peer, samples);
+    }
+    if workload == "hook" {
+        return hook::measure(tools, peer, samples);
     }
     // The row measures this number of parked instances, so it is never reduced.
     let n = events(peer, workload) / if options.quick && workload != "park" { 5 } else { 1 };

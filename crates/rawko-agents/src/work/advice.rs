@@ -86,7 +86,7 @@ pub(super) fn recovery(asked: &ToolUse, outcome: &ToolOutcome, grant: &Grant) ->
                 format!("Fetch `{}` later, or use another source", text("url")),
                 "The server may be reachable again",
             ),
-            skip("Go on without the page"),
+            skip("Continue without the page"),
         ],
         _ => Vec::new(),
     }
@@ -109,7 +109,7 @@ fn of_command(command: &str, facts: &ToolFacts) -> Vec<RecoveryOption> {
         ),
         None => (format!("Run `{command}` again"), "It ended without an exit code".to_owned()),
     };
-    vec![option(RecoveryAction::Retry, description, &reason), skip(&format!("Go on without `{command}`"))]
+    vec![option(RecoveryAction::Retry, description, &reason), skip(&format!("Continue without `{command}`"))]
 }
 
 fn skip(description: &str) -> RecoveryOption {

@@ -8,7 +8,7 @@ use rawko_core::{Map, Value};
 use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceError};
 use serde_json::json;
 
-use super::types::{AgentInput, CallPolicy};
+use super::types::{AgentInput, CallPolicy, ChartOutput};
 use super::{AgentServices, charts};
 use crate::agent::{AgentFile, AgentKind};
 
@@ -29,23 +29,24 @@ impl AgentResolver for AgentServices {
 
     /// An unfinished execution is an error to its caller and contains the work done so far.
     fn result(&self, output: Value) -> Result<Value, Value> {
-        if output.get("outcome").as_str() == Some("finished") {
+        if ChartOutput::of(&output).outcome.as_deref() == Some("finished") {
             return Ok(output);
         }
         let output = match charts::result(output) {
             Ok(finished) => return Ok(finished),
             Err(unfinished) => unfinished,
         };
-        let problem = output.get("problem");
+        let own = ChartOutput::of(&output);
         let mut error = output.as_map().cloned().unwrap_or_default();
         error.shift_remove("problem");
-        let category = match (output.get("outcome").as_str(), problem.get("category").as_str()) {
+        let stated = own.problem().category;
+        let category = match (own.outcome.as_deref(), stated.as_deref()) {
             (Some("limit_reached" | "limit"), _) => "limit",
             (Some("loop_detected" | "loop"), _) => "loop",
             (Some("stuck"), _) => "stuck",
             (_, category) => category.unwrap_or("failed"),
         };
-        if let Some(problem) = problem.as_map() {
+        if let Some(problem) = own.problem.as_map() {
             error.extend(problem.iter().map(|(key, value)| (Arc::clone(key), value.clone())));
         }
         error.insert("category".into(), Value::str(category));

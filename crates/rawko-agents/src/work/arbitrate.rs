@@ -11,7 +11,8 @@ use super::models::ModelChain;
 use super::recall::{RecalledMemories, recall};
 use super::types::{ArbiterOutput, ArbiterRequest, CallPolicy, ModelFailure, value};
 use rawko_arbiter::{
-    ArbiterDecision, Case, ContextError, Inquiry, InquiryStep, Moment, Orchestration, PromptTurn,
+    ArbiterDecision, Case, ContextError, Inquiry, InquiryRecord, InquiryStep, Moment, Orchestration,
+    PromptTurn,
 };
 use rawko_model::provider::{
     CompletionRequest, ErrorCode, OutputSchema, ProviderError, ProviderProblem, judge,
@@ -42,7 +43,7 @@ pub(super) async fn decide(
                 let recalled = agent.map(|agent| remembered(agent_services, &context, agent, now_ms));
                 return Ok(asking.output(moment, &decided, &inquiry, recalled));
             }
-            InquiryStep::Nobody => return Err(nobody(&context)),
+            InquiryStep::NoAgent => return Err(no_agent(&context)),
             InquiryStep::Ask { turns, schema } => {
                 let messages = turns.into_iter().map(message).collect();
                 let answer = asking.ask(messages, schema).await;
@@ -69,12 +70,13 @@ struct ArbiterCall<'a> {
 }
 
 /// The journal's record of a decision, with the model that was asked.
-#[derive(serde::Serialize)]
-struct ArbiterRecord<'r> {
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+struct ArbiterRecord {
     #[serde(flatten)]
-    inquiry: Value,
-    model: &'r str,
-    occasion: Option<&'r str>,
+    inquiry: InquiryRecord,
+    model: String,
+    occasion: Option<String>,
 }
 
 impl ArbiterCall<'_> {
@@ -147,8 +149,8 @@ impl ArbiterCall<'_> {
 
     /// Returns the prompts and responses so far, also without a decision.
     fn record(&self, inquiry: &Inquiry) -> Value {
-        let occasion = self.request.occasion.as_deref();
-        value(&ArbiterRecord { inquiry: inquiry.record(), model: self.chain().model(), occasion })
+        let (model, occasion) = (self.chain().model().to_owned(), self.request.occasion.clone());
+        value(&ArbiterRecord { inquiry: inquiry.record(), model, occasion })
     }
 }
 
@@ -187,7 +189,7 @@ fn unreadable(error: &ContextError) -> ServiceError {
     ServiceError::new(Category::Failed, error.to_string())
 }
 
-fn nobody(context: &Orchestration) -> ServiceError {
+fn no_agent(context: &Orchestration) -> ServiceError {
     let message = match &context.agents {
         Some(names) => format!("no agent can be chosen: the task names {}", names.join(", ")),
         None => "no agent can be chosen; add one to .rawko/agents".to_owned(),
@@ -228,15 +230,16 @@ pub async fn ask_again(
     model: &str,
     record: &Value,
 ) -> Result<ReplayedDecision, AskAgainError> {
-    let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
+    let ArbiterRecord { inquiry, occasion, .. } = record.read().unwrap_or_default();
+    let prompt = inquiry.prompt.ok_or(AskAgainError::NoPrompt)?;
     let (provider, name) = agent_services.providers.find(model)?;
-    let schema = OutputSchema { name: "decision".into(), schema: record.get("schema").clone() };
+    let schema = OutputSchema { name: "decision".into(), schema: Value::from_json(inquiry.schema) };
     let request = CompletionRequest {
         model: name,
         messages: vec![Message::text(Role::User, prompt)],
         schema: Some(schema.clone()),
         agent: ARBITER.to_owned(),
-        occasion: format!("{}/replay", record.get("occasion").as_str().unwrap_or_default()),
+        occasion: format!("{}/replay", occasion.unwrap_or_default()),
         ..CompletionRequest::default()
     };
     let completion = provider.complete(request, &mut |_| {}).await?;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use rawko_host::{Category, ServiceError};
-use rawko_programs::changes::{FileChange, FolderSnapshot};
+use rawko_programs::changes::FolderSnapshot;
 use rawko_programs::checks::{CheckBase, CheckResult, Control, LanguageServers, ProjectCheck, run_all};
 use tokio::sync::Mutex;
 
@@ -46,7 +46,6 @@ pub(super) async fn compare(
     agent_services: &AgentServices,
     base: &CheckBase,
     checks: &[ProjectCheck],
-    changes: &[FileChange],
     results: &mut [CheckResult],
 ) -> Result<(), ServiceError> {
     let improved = base.improved(checks, results);
@@ -57,16 +56,18 @@ pub(super) async fn compare(
         return Ok(());
     }
     let (root, snapshots, folder) = (agent_services.root.clone(), state.join(SNAPSHOTS), state.join(FOLDER));
-    let (changes, judged) = (changes.to_vec(), improved.clone());
+    let judged = improved.clone();
     let control = blocking(move || {
         let snapshot = FolderSnapshot::open(&snapshots, &name).ok().flatten()?;
+        // With what the run before has changed: a build script may write tests.
+        let changes = snapshot.changes(&root);
         Some(Control::of(&root, &snapshot, &changes, &judged)).filter(|control| !control.is_empty())
     });
     let Some(control) = control.await? else { return Ok(()) };
     let taken_back = control.paths();
     let _running = RUNNING.lock().await;
-    let (root, place) = (agent_services.root.clone(), folder.clone());
-    let applied = blocking(move || control.apply(&root, &place)).await?;
+    let (root, place, applying) = (agent_services.root.clone(), folder.clone(), control.clone());
+    let applied = blocking(move || applying.apply(&root, &place)).await?;
     let taken = BorrowedFiles { root: agent_services.root.clone(), folder: folder.clone() };
     let report = match applied {
         Ok(()) => {
@@ -76,8 +77,17 @@ pub(super) async fn compare(
         }
         Err(error) => Err(error),
     };
-    blocking(move || Control::recover(&taken.root, &folder)).await?.map_err(|error| not_put_back(&error))?;
+    let (overwritten, recovered) = blocking(move || {
+        let overwritten = control.overwritten(&taken.root);
+        (overwritten, Control::recover(&taken.root, &folder))
+    })
+    .await?;
+    recovered.map_err(|error| not_put_back(&error))?;
     match report {
+        Ok(_) if !overwritten.is_empty() => {
+            let why = format!("its run writes what judges it: {}", overwritten.join(", "));
+            base.refuse(results, &improved, &why);
+        }
         Ok(report) => base.compare(results, &report, &taken_back),
         // Such as a file in the place of the folder of the tests: nothing shows that they are fixed.
         Err(error) => {

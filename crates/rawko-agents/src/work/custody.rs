@@ -172,6 +172,23 @@ pub(super) async fn of_channel(agent_services: &AgentServices, owner: &str, chec
     custody.base
 }
 
+/// Returns the base of a channel, and the hash of the files at its start.
+pub(super) fn start_of_channel(agent_services: &AgentServices, owner: &str) -> Option<(CheckBase, String)> {
+    let custody = custodies(agent_services)?.find(owner)?;
+    Some((custody.base, custody.tree))
+}
+
+/// Begins the custody of a channel anew.
+pub(super) fn start_channel(agent_services: &AgentServices, owner: &str, base: CheckBase, tree: String) {
+    // Without a record the base from before stays.
+    let opened = open(agent_services, owner, &base);
+    if let (Ok(()), Some(all)) = (opened, custodies(agent_services))
+        && let Some(custody) = all.find(owner)
+    {
+        let _ = all.keep(&Custody { tree, ..custody });
+    }
+}
+
 /// `None` in a worktree, which is merged or removed as a whole, and without a state directory.
 fn custodies(agent_services: &AgentServices) -> Option<Custodies> {
     let folder = state_folder(agent_services).ok().filter(|_| agent_services.worktree.is_none())?;

@@ -2,7 +2,7 @@
 //! each round the checks of that base run, and the progress is judged; a task that ends without success leaves no check
 //! changed. Separate from `checks:project`, which has no task.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rawko_arbiter::Plan;
@@ -12,7 +12,8 @@ use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
-    CheckBase, CheckReport, CheckResult, Doubts, LanguageServers, ProjectCheck, detect, run_all, tree_hash,
+    CheckBase, CheckReport, CheckResult, Doubts, LanguageServers, ProjectCheck, detect, refresh_times,
+    run_all, tree_hash,
 };
 use rawko_settings::StateDir;
 
@@ -110,7 +111,7 @@ pub(super) async fn close(
     Ok(CloseChecksOutput { evidence })
 }
 
-/// Runs the checks of the base and judges the round. Results of the same files are reused only if the agent changed
+/// Runs the checks of the base and judges the round. Passing results of the same files are reused only if the agent changed
 /// nothing, and never for the deciding run: a check may depend on files that git ignores.
 pub(super) async fn round(
     agent_services: &AgentServices,
@@ -118,7 +119,8 @@ pub(super) async fn round(
     input: RoundInput,
 ) -> Result<RoundOutput, ServiceError> {
     let RoundInput { base, evidence: before, mut progress, decisive: is_decisive, .. } = input;
-    let before = before.filter(|_| input.changes == Some(0) && !is_decisive);
+    // A failing check runs again: it may fail by chance.
+    let before = before.filter(|evidence| evidence.clean && input.changes == Some(0) && !is_decisive);
     // The deciding run trusts no server that worked while agents did.
     let servers =
         if is_decisive { LanguageServers::default() } else { agent_services.language_servers.clone() };
@@ -207,7 +209,11 @@ pub(super) async fn evidence(
         (agent_services.root.clone(), checks_of(agent_services), state_folder(agent_services));
     let (base, (restored, lost), redefined, checks, tree, changes) = blocking(move || {
         let restored = base.restore(&root);
-        let changes = changes(&base, state.ok(), &root);
+        let changes = changes(&base, state.clone().ok(), &root);
+        let taken = snapshot_of(&base, state.ok()).and_then(|snapshot| snapshot.taken_at());
+        if let Some(taken) = taken {
+            refresh_times(&root, taken);
+        }
         let (redefined, checks) = (base.redefined(&root), base.with_new(now));
         (base, restored, redefined, checks, tree_hash(&root), changes)
     })
@@ -225,8 +231,7 @@ pub(super) async fn evidence(
     )
     .await;
     let mut results = report.checks;
-    let listed = changes.as_deref().unwrap_or_default();
-    control::compare(agent_services, &base, &checks, listed, &mut results).await?;
+    control::compare(agent_services, &base, &checks, &mut results).await?;
     base.miss_failing_tests(&mut results, &removed_words(changes.as_deref().unwrap_or_default()));
     results.extend(lost.into_iter().chain(redefined));
     let tests = changed_tests(changes.as_deref().unwrap_or_default());
@@ -262,9 +267,13 @@ pub(super) fn snapshots(agent_services: &AgentServices) -> Result<PathBuf, Strin
 
 /// Returns the files that differ from the beginning of the task; `None` if that is unknown.
 fn changes(base: &CheckBase, state: Option<PathBuf>, root: &Path) -> Option<Vec<FileChange>> {
+    Some(snapshot_of(base, state)?.changes(root))
+}
+
+/// Returns the project's files at the beginning of the task.
+fn snapshot_of(base: &CheckBase, state: Option<PathBuf>) -> Option<FolderSnapshot> {
     let (folder, name) = state.zip(base.snapshot.as_ref())?;
-    let snapshot = FolderSnapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten()?;
-    Some(snapshot.changes(root))
+    FolderSnapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten()
 }
 
 /// Returns the words of removed lines that no added line has.
@@ -346,6 +355,13 @@ fn failing(report: &CheckReport) -> FailingChecks {
     let failed = report.checks.iter().filter(|check| !check.ok && check.decides);
     let set: Vec<String> = failed.clone().map(|check| format!("{}: {}", check.name, check.errors)).collect();
     FailingChecks { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
+}
+
+/// The checks that failed at the start.
+pub(super) fn at_start(failing: &BTreeMap<String, u64>) -> FailingChecks {
+    let set: Vec<String> = failing.iter().map(|(name, errors)| format!("{name}: {errors}")).collect();
+    let errors = failing.values().copied().fold(0, u64::saturating_add);
+    FailingChecks { checks: failing.len() as u64, errors, set: set.join(", ") }
 }
 
 /// The notice for the agents and the arbiter.

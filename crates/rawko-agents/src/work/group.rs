@@ -1,13 +1,13 @@
 //! `work:group`: how many of the next tool calls run at the same time. Calls that only read form a group, and so do
-//! sub-agents; a call that writes runs alone. A call that a person has to approve, that a rule denies, that loop detection
-//! would block or that only repeats another one ends the group before it.
+//! sub-agents; a call that writes runs alone. A call that a person has to approve, that a rule denies or that loop detection
+//! would block after the calls before it ends the group.
 
 use rawko_host::{ServiceCall, ServiceError};
 
 use super::delegate::TASK;
 use super::types::{CallGroup, GroupInput, GroupOutput, PendingCall};
 use super::{AgentServices, tool};
-use rawko_arbiter::loop_control::{LoopVerdict, check_before};
+use rawko_arbiter::loop_control::{LoopVerdict, check_before, expect_repeat};
 use rawko_tools::PermissionEffect;
 
 /// Reading calls in a group: their results are one value of the context, which is limited.
@@ -37,24 +37,29 @@ pub(super) fn group(
     let is_allowed = |asked: &PendingCall| {
         agent_services.judge(&asked.name, &asked.input, &grant, untrusted).effect == PermissionEffect::Allow
     };
-    let is_blocked =
-        |asked: &PendingCall| match check_before(&input.memory, &asked.name, &asked.input, &settings) {
-            LoopVerdict::Fine | LoopVerdict::Notice { .. } => false,
-            LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => true,
-        };
-    let fits =
-        |call: &PendingCall| kind.is_some() && call.together == kind && is_allowed(call) && !is_blocked(call);
-    // The same call again runs after the first one, so that loop detection can block it.
-    let is_repeated = |index: usize, call: &PendingCall| {
-        let is_same = |other: &PendingCall| other.name == call.name && other.input == call.input;
-        !call.is_agent() && calls.iter().take(index).any(is_same)
-    };
+    let fits = |call: &PendingCall| kind.is_some() && call.together == kind && is_allowed(call);
     let parallel = input.parallel.unwrap_or(1);
     let most = if kind == Some(CallGroup::Read) { parallel.min(READS_MAX) } else { parallel };
-    let group = calls
-        .iter()
-        .enumerate()
-        .take(most)
-        .take_while(|(index, call)| fits(call) && !is_repeated(*index, call));
-    Ok(GroupOutput { count: group.count() })
+    let (mut count, mut memory) = (0, input.memory.clone());
+    for asked in calls.iter().take(most).take_while(|call| fits(call)) {
+        if is_blocking(&check_before(&memory, &asked.name, &asked.input, &settings)) {
+            break;
+        }
+        count += 1;
+        if !asked.is_agent() {
+            let verdict;
+            (memory, verdict) = expect_repeat(memory, &asked.name, &asked.input, &settings);
+            if is_blocking(&verdict) {
+                break;
+            }
+        }
+    }
+    Ok(GroupOutput { count })
+}
+
+fn is_blocking(verdict: &LoopVerdict) -> bool {
+    match verdict {
+        LoopVerdict::Fine | LoopVerdict::Notice { .. } => false,
+        LoopVerdict::Block { .. } | LoopVerdict::Doom { .. } => true,
+    }
 }

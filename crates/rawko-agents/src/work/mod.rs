@@ -47,7 +47,7 @@ pub use isolation::ProjectWorktrees;
 pub use observed_provider::observed;
 pub use permit::permissions;
 pub use read::{AgentProblems, ComponentHealth, is_broken};
-pub use rounds::{JudgedRound, begin_rounds, judge_round};
+pub use rounds::{JudgedRound, begin_rounds, judge_round, start_rounds};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
 pub use trees::{History, project_history, project_worktrees};
@@ -162,15 +162,33 @@ impl AgentServices {
     }
 }
 
-/// Loads the built-in charts, once in a process.
-pub fn editions() -> Result<Vec<Edition>, HostError> {
-    static LOADED: OnceLock<Vec<Edition>> = OnceLock::new();
-    if let Some(loaded) = LOADED.get() {
-        return Ok(loaded.clone());
-    }
-    let read: Vec<Edition> =
-        CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect::<Result<_, _>>()?;
-    Ok(LOADED.get_or_init(|| read).clone())
+/// Returns the built-in charts, loaded once in a process. One that cannot be loaded is left out and named by
+/// [`broken_editions`]: the others still work.
+pub fn editions() -> Vec<Edition> {
+    loaded().iter().filter_map(|(_, read)| read.as_ref().ok().cloned()).collect()
+}
+
+/// Returns the ids of built-in charts that cannot be loaded, with the reasons.
+pub fn broken_editions() -> Vec<(&'static str, HostError)> {
+    loaded().iter().filter_map(|(name, read)| Some((chart_id(name), read.as_ref().err()?.clone()))).collect()
+}
+
+/// Returns the id of a built-in chart, from the name in [`CHARTS`].
+fn chart_id(name: &'static str) -> &'static str {
+    let file = name.rsplit_once(' ').map_or(name, |(_, file)| file);
+    file.strip_suffix(".yaml").unwrap_or(file)
+}
+
+/// A built-in chart by the name of its file.
+type LoadedEdition = (&'static str, Result<Edition, HostError>);
+
+fn loaded() -> &'static [LoadedEdition] {
+    static LOADED: OnceLock<Vec<LoadedEdition>> = OnceLock::new();
+    LOADED.get_or_init(|| read(&CHARTS))
+}
+
+fn read(charts: &[(&'static str, &str)]) -> Vec<LoadedEdition> {
+    charts.iter().map(|(name, text)| (*name, Edition::read(name, text))).collect()
 }
 
 /// The services of a agent_services; their names and types are in `specs.rs`.
@@ -313,4 +331,24 @@ impl Service for AgentService {
 /// Reads the input of a service that can be called without one.
 fn optional<T: serde::de::DeserializeOwned + Default>(call: &ServiceCall) -> Result<T, ServiceError> {
     if call.input.is_null() { Ok(T::default()) } else { types::input(call) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_broken_chart_hides_no_other() {
+        let whole = "statechart: {id: a, initial: b, states: {b: {type: final}}}";
+        let loaded = read(&[("rawko's own broken.yaml", "statechart: {"), ("rawko's own a.yaml", whole)]);
+        assert!(loaded[0].1.is_err());
+        assert!(loaded[1].1.is_ok());
+        assert_eq!(chart_id(loaded[0].0), "broken");
+    }
+
+    #[test]
+    fn every_built_in_chart_loads() {
+        assert!(broken_editions().is_empty(), "{:?}", broken_editions());
+        assert_eq!(editions().len(), CHARTS.len());
+    }
 }

@@ -6,7 +6,7 @@ use rawko_host::{Category, ServiceCall, ServiceError};
 use super::attachments::AttachedImages;
 use super::read::model_of;
 use super::session::AgentSession;
-use super::types::{CallPolicy, OpenInput, OpenOutput, value};
+use super::types::{CallPolicy, ExitGoal, OpenInput, OpenOutput, value};
 use super::{AgentServices, advice, delegate, mentions, untrusted_text};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
@@ -224,9 +224,9 @@ fn with_words(
 
 /// Returns the exit requirements of a phase, with hints at allowed tools only.
 fn goal(phase: &Phase, grant: &Grant) -> Value {
-    let Some(missing) = phase.goal.get("missing").as_str() else { return phase.goal.clone() };
+    let Some(missing) = ExitGoal::of(&phase.goal).missing else { return phase.goal.clone() };
     let mut goal = phase.goal.as_map().cloned().unwrap_or_default();
-    goal.insert("missing".into(), Value::from(advice::within(missing, grant)));
+    goal.insert("missing".into(), Value::from(advice::within(&missing, grant)));
     Value::Map(goal.into())
 }
 
@@ -251,7 +251,7 @@ pub(super) fn messages(task: &TaskInput<'_>) -> Result<Vec<Message>, ServiceErro
     if !task.data.is_null() {
         parts.push(MessagePart::Text { text: format!("Input:\n{}", pretty(task.data)) });
     }
-    if let Some(plan) = Plan::of(task.plan).filter(|_| !task.plan.get("steps").is_null()) {
+    if let Some(plan) = Plan::of(task.plan).filter(|plan| !plan.steps.is_empty()) {
         parts.push(MessagePart::Text { text: format!("The plan:\n{}", checklist(&plan)) });
     }
     if !parts.is_empty() {

@@ -15,7 +15,7 @@ use super::types::{
 use rawko_model::ToolUse;
 use rawko_tools::{
     ASK_USER, AskMode, Clearance, Grant, Judgement, Party, PermissionEffect, Permissions, ToolQuestion,
-    WantedHost, network_rule, read_section, shown,
+    UserQuestion, WantedHost, network_rule, read_section, shown,
 };
 use serde_json::json;
 
@@ -84,7 +84,7 @@ impl AgentServices {
     /// people and nothing else.
     pub(super) fn is_own_chart(&self, call: &ServiceCall) -> bool {
         let own = self.own_chart.get_or_init(|| {
-            let editions = super::editions().unwrap_or_default();
+            let editions = super::editions();
             editions.iter().find(|edition| edition.chart.id() == "agent").map(|edition| edition.chart.hash())
         });
         let hex = |hash: &[u8; 16]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -217,7 +217,8 @@ fn question(
         let message = "AskUser: this run does not wait for a person";
         return Err(refused(message, content.to_owned(), "approval_required"));
     }
-    let text = asked.input.get("question").as_str().unwrap_or_default();
+    let question: UserQuestion = asked.input.read().unwrap_or_default();
+    let text = question.question.as_str().unwrap_or_default();
     let form = json!({
         "type": "object",
         "required": ["answer"],
@@ -227,7 +228,7 @@ fn question(
     let request = PersonRequest {
         kind: Some("question"),
         by: Some(agent.to_owned()),
-        options: Some(asked.input.get("options").clone()),
+        options: Some(question.options),
         form: Value::from_json(form),
         ..PersonRequest::new(title, format!("The agent {agent} asks a question."), expires_ms)
     };
@@ -323,7 +324,9 @@ pub(super) fn clearance<'c>(
 pub(super) fn tool_question(agent: Option<&str>, grant: &Grant, question: &ToolQuestion) -> QuestionRequest {
     let server = question.by.as_deref().unwrap_or("a tool");
     let agent = agent.unwrap_or("an agent");
-    let title: String = question.message.chars().take(QUESTION_CHARS_MAX).collect();
+    // The text is the server's: a person must not take it for a request of rawko.
+    let words: String = question.message.chars().take(QUESTION_CHARS_MAX).collect();
+    let title = format!("{server} asks: {words}");
     let visit = question.url.as_ref().map(|url| format!(" Visit {url}, then approve.")).unwrap_or_default();
     let prompt = format!("The MCP server {server}, called by the agent {agent}, asks a question.{visit}");
     let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);

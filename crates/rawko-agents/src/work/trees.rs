@@ -13,7 +13,7 @@ use rawko_tools::{LayeredTools, Toolbox};
 
 use super::settings::worktree_bytes_max;
 use super::types::CheckpointRecord;
-use super::{AgentServices, permit};
+use super::{AgentServices, permit, rounds};
 
 /// The history, opened when it is first needed; or the reason why there is none.
 pub type History = OnceLock<Result<Checkpoints, String>>;
@@ -87,6 +87,7 @@ pub(super) async fn recorded<T>(
     label: &str,
     running: impl Future<Output = T>,
 ) -> (T, Option<CheckpointRecord>) {
+    rounds::started(agent_services, &call.instance).await;
     let author = ChangeAuthor {
         kind: EntryKind::Call,
         instance: call.instance.to_string(),

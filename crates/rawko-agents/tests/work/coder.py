@@ -1,5 +1,5 @@
 """A coding agent over ACP for the tests. What it does stands in steps.json; what it is told it writes down in
-heard.jsonl. Where it is permitted to, it runs commands itself."""
+heard.jsonl beside the project. Where it is permitted to, it runs commands itself."""
 
 import json
 import os
@@ -15,7 +15,7 @@ asked = 0
 
 
 def note(**what):
-    with open("heard.jsonl", "a") as file:
+    with open("../heard.jsonl", "a") as file:
         file.write(json.dumps(what) + "\n")
 
 

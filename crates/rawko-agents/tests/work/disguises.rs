@@ -11,18 +11,18 @@ const FIXED: &str = "printf 'def add(a, b):\\n    return a + b\\n' > app.py";
 const TEST: &str = "import unittest\nfrom app import add\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n    def test_other(self):\n        self.assertTrue(True)\n";
 
 /// A project: settings and files. The fix is the same for all.
-struct Kind {
-    check: &'static str,
-    files: &'static [(&'static str, &'static str)],
-    fixed: &'static str,
+pub(crate) struct Kind {
+    pub(crate) check: &'static str,
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    pub(crate) fixed: &'static str,
 }
 
-const COUNTED: Kind = Kind {
+pub(crate) const COUNTED: Kind = Kind {
     check: "{name: ut, command: [python3, -m, unittest], format: unittest}",
     files: &[("app.py", APP), ("test_app.py", TEST)],
     fixed: FIXED,
 };
-const PLAIN: Kind = Kind {
+pub(crate) const PLAIN: Kind = Kind {
     check: "{name: ut, command: 'python3 -m unittest'}",
     files: &[("app.py", APP), ("test_app.py", TEST)],
     fixed: FIXED,
@@ -214,7 +214,7 @@ fn work(turn: &Turn<'_>, command: &str) -> Act {
     if is_first { Act::Call("Bash", json!({"command": command})) } else { say("All tests pass now.") }
 }
 
-async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
+pub(crate) async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
     let acting = move |turn: &Turn<'_>| match turn.agent {
         "arbiter" => decide(turn, &["COMPLETE", "CONTINUE"], "worker"),
         _ => work(turn, command),
@@ -225,7 +225,7 @@ async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
     (output.get("outcome").as_str().unwrap_or_default().to_owned(), rounds, output.to_string())
 }
 
-async fn phases(kind: &Kind, command: &'static str) -> (String, i64, String) {
+pub(crate) async fn phases(kind: &Kind, command: &'static str) -> (String, i64, String) {
     let acting = move |turn: &Turn<'_>| match (turn.agent, turn.occasion) {
         ("planner", "plan.design") if turn.call == 0 => {
             Act::Call("PlanWrite", json!({"goal": "g", "steps": [{"id": "1", "title": "Fix"}]}))
@@ -238,7 +238,7 @@ async fn phases(kind: &Kind, command: &'static str) -> (String, i64, String) {
     (output.get("outcome").as_str().unwrap_or_default().to_owned(), passes, output.to_string())
 }
 
-fn judge(name: &str, check: &str, (outcome, rounds, output): &(String, i64, String)) {
+pub(crate) fn judge(name: &str, check: &str, (outcome, rounds, output): &(String, i64, String)) {
     let is_end = ["stuck", "loop_detected", "failed"].contains(&outcome.as_str());
     assert!(is_end && *rounds <= 6, "{name} ({check}): {outcome} after {rounds} rounds: {output}");
 }

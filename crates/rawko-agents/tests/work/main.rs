@@ -6,6 +6,7 @@ mod behaviours;
 mod budgets;
 mod coding;
 mod custody;
+mod disarmed;
 mod disguises;
 mod hooked;
 mod large;

@@ -254,7 +254,8 @@ async fn a_program_that_is_cut_off_goes_where_its_file_says_and_the_task_goes_on
         let yard = project(script)
             .file(".rawko/agents/worker.md", &format!("{worker}{keys}\n---\nYou work.\n"))
             .file("program.py", include_str!("program.py"))
-            .file("steps.json", &json!([[step]]).to_string());
+            .file("steps.json", &json!([[step]]).to_string())
+            .unconfined("worker");
         let (context, output) = run(&yard, json!({"task": "t", "remember": false})).await;
         assert_eq!(output.get("outcome").as_str(), Some("complete"), "{keys}: {output}");
         assert_eq!(who(&context), [format!("worker {result}"), "tester success".to_owned()], "{keys}");

@@ -1,5 +1,5 @@
 """A process agent for the tests. What it does in each round stands in steps.json; what it is asked and told it writes
-down in heard.jsonl."""
+down in heard.jsonl beside the project."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 
 
 def note(**what):
-    with open("heard.jsonl", "a") as file:
+    with open("../heard.jsonl", "a") as file:
         file.write(json.dumps(what) + "\n")
 
 
@@ -18,7 +18,7 @@ def say(**message):
 
 def heard():
     try:
-        return [json.loads(line) for line in open("heard.jsonl")]
+        return [json.loads(line) for line in open("../heard.jsonl")]
     except FileNotFoundError:
         return []
 

@@ -44,6 +44,44 @@ async fn the_orchestrator_hears_of_messages_and_tool_calls() {
     assert_eq!((events("AGENT_MESSAGE"), events("AGENT_TOOL_CALL")), (2, 1), "{journal}");
 }
 
+/// The same of agents that are programs, over both wire formats.
+#[tokio::test]
+async fn the_orchestrator_hears_of_programs_too() {
+    let script = "- {agent: arbiter, data: {type: COMPLETE, reason: done, summary: done}}\n";
+    let file = |kind: &str, program: &str| {
+        format!(
+            "---\nname: worker\nwhenToUse: For work.\nkind: {kind}\ncommand: [python3, {program}]\n---\nYou work.\n"
+        )
+    };
+    let process = json!([[
+        {"say": "Let me see."},
+        {"tool": ["Write", {"path": "a.txt", "content": "hello"}]},
+        {"done": {"text": "It is there."}},
+    ]]);
+    let acp = json!([
+        {"say": "Let me see."},
+        {"ask": {"kind": "execute", "rawInput": {"command": "touch a.txt"}}},
+        {"say": "It is there."},
+    ]);
+    let programs = [
+        ("process", "program.py", include_str!("program.py"), process),
+        ("acp", "coder.py", include_str!("coder.py"), acp),
+    ];
+    for (kind, name, program, steps) in programs {
+        let yard = yard(script)
+            .settings(NO_CHECKS)
+            .file(name, program)
+            .file("steps.json", &steps.to_string())
+            .file(".rawko/agents/worker.md", &file(kind, name))
+            .unconfined("worker");
+        let (_, output, journal) = run(&yard, json!({"task": "Write a note", "remember": false})).await;
+        assert_eq!(output.get("outcome").as_str(), Some("complete"), "{kind}: {output}");
+        let events = |name: &str| journal.matches(&format!(r#""type":"{name}""#)).count();
+        assert_eq!((events("AGENT_MESSAGE"), events("AGENT_TOOL_CALL")), (2, 1), "{kind}: {journal}");
+        assert!(journal.contains("Let me see.") && journal.contains("It is there."), "{kind}: {journal}");
+    }
+}
+
 #[tokio::test]
 async fn a_step_says_which_agent_worked_on_it() {
     let script = r#"

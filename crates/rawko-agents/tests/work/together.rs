@@ -84,6 +84,23 @@ async fn commands_that_only_read_overlap_and_their_results_are_in_the_order_of_t
     assert_eq!(read.iter().map(|text| text.trim()).collect::<Vec<_>>(), ["pipe 0", "pipe 1", "pipe 2"]);
 }
 
+/// Equal calls form a group as long as loop detection would let each of them run.
+#[tokio::test]
+async fn the_same_command_three_times_is_one_group_and_six_times_are_more() {
+    for (calls, groups) in [(3, 1), (6, 2)] {
+        let calls = vec![bash("ls"); calls];
+        let yard = yard(&script(&[&calls]));
+        let host = started(&yard).await;
+        ended(&host).await;
+        let audit = host.reader().store().audit(None, usize::MAX).unwrap();
+        host.close().await;
+        let started = |line: &&AuditLine| &*line.decision == "allowed";
+        let count = |service: &str| audit.iter().filter(started).filter(|it| &*it.service == service).count();
+        assert_eq!(count("work:group"), groups, "{audit:?}");
+        assert_eq!(count("work:collect"), 1, "{audit:?}");
+    }
+}
+
 /// Lets sub-agents answer only once all of them have asked.
 struct Meeting {
     script: Scripted,
@@ -155,11 +172,12 @@ async fn a_call_that_writes_is_before_what_follows_and_after_what_precedes_it() 
 #[tokio::test]
 async fn the_result_is_the_same_as_one_after_the_other() {
     let many: Vec<Json> = (0..6).map(|_| read("a.txt")).collect();
-    let table: [(&str, Vec<Vec<Json>>); 6] = [
+    let table: [(&str, Vec<Vec<Json>>); 7] = [
         ("readers", vec![vec![read("a.txt"), read("b.txt"), bash("cat a.txt")]]),
         ("a missing file", vec![vec![read("a.txt"), read("missing.txt"), read("web/x.txt")]]),
         ("instructions of a directory", vec![vec![read("web/x.txt"), read("web/y.txt"), read("a.txt")]]),
         ("the same call six times", vec![many]),
+        ("the same calls in turns", vec![vec![bash("ls"), bash("ls"), read("a.txt"), bash("ls")]; 3]),
         ("a circle of two", vec![vec![read("a.txt"), read("b.txt")]; 12]),
         (
             "a command that the agent may not run",

@@ -40,6 +40,7 @@ pub(crate) struct Yard {
     model: Option<Arc<dyn Provider>>,
     charts: Vec<String>,
     state_dir: Option<PathBuf>,
+    unconfined: Vec<&'static str>,
 }
 
 /// Records the requests to the models, beside their responses.
@@ -62,13 +63,16 @@ impl Provider for Listening {
 /// A project with one agent, `worker`, with all permissions.
 pub(crate) fn yard(script: &str) -> Yard {
     let script = Scripted::of_text("script.yaml", script).unwrap_or_else(|problem| panic!("{problem}"));
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("project")).unwrap();
     let yard = Yard {
-        directory: tempfile::tempdir().unwrap(),
+        directory,
         settings: SETTINGS.to_owned(),
         script: Arc::new(Listening { script, asked: Mutex::default() }),
         model: None,
         charts: vec![ONE.to_owned()],
         state_dir: None,
+        unconfined: vec!["program", "coder"],
     };
     yard.file(".rawko/agents/worker.md", "---\nname: worker\nwhenToUse: For work.\n---\nYou work.\n")
 }
@@ -117,12 +121,23 @@ impl Yard {
         self
     }
 
+    /// Lets an agent that is a program write beside the project.
+    pub(crate) fn unconfined(mut self, agent: &'static str) -> Self {
+        self.unconfined.push(agent);
+        self
+    }
+
     pub(crate) fn chart(mut self, text: &str) -> Self {
         self.charts.insert(0, text.to_owned());
         self
     }
 
     pub(crate) fn root(&self) -> PathBuf {
+        self.outside().join("project")
+    }
+
+    /// The directory around the project: a program that keeps a record there changes nothing of the project.
+    pub(crate) fn outside(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
     }
 
@@ -148,7 +163,7 @@ impl Yard {
         agent_services.providers = std::mem::take(&mut agent_services.providers).with("demo", model);
         // They write down what they receive, also where they may not write; the launcher has tests of its own.
         agent_services.confinement.unconfined =
-            ["program", "coder"].map(|name| format!("agent:{name}")).into();
+            self.unconfined.iter().map(|name| format!("agent:{name}")).collect();
         agent_services
     }
 
@@ -165,7 +180,7 @@ impl Yard {
             .services(agent_services.join(rawko_host::Services::new()))
             .agents(agent_services)
             .gate(gate);
-        for edition in work::editions().unwrap() {
+        for edition in work::editions() {
             builder = builder.chart(edition);
         }
         for (number, chart) in self.charts.iter().enumerate() {

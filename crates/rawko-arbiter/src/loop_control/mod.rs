@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use canonical::{canonical_call, canonical_result};
 pub use memory::{CallFingerprint, LoopMemory};
 pub use passes::{Pass, PassHistory, PassKind, judge_passes};
-pub use repeats::{CallObservation, check_before, fingerprint_of, observe, observe_fingerprint};
+pub use repeats::{
+    CallObservation, check_before, expect_repeat, fingerprint_of, observe, observe_fingerprint,
+};
 pub use settings::{LoopSettings, NarrowingError};
 
 /// The reaction to a loop, in order of severity.

@@ -350,7 +350,7 @@ pub(crate) static ITEM_HANDLER: RecordShape = RecordShape {
         FieldShape {
             key: "actions",
             shape: &ACTION_LIST,
-            doc: "The actions; `event.item` and `event.index` tell the item.",
+            doc: "The actions; `event.item` and `event.index` identify the item.",
         },
         FieldShape {
             key: "guard",

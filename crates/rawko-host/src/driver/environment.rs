@@ -46,7 +46,9 @@ impl MachineEnvironment for HostInner {
     }
 
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
-        let edition = self.project.library.resolve(reference).map_err(|error| error.as_chart_error())?;
+        let library = &self.project.library;
+        let edition =
+            library.resolve_or_kept(reference, &*self.store).map_err(|error| error.as_chart_error())?;
         self.keep(&edition, self.clock.now_ms()).map_err(|error| error.as_chart_error())?;
         Ok(edition.chart)
     }

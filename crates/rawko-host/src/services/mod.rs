@@ -73,6 +73,7 @@ pub trait Service: Send + Sync {
 
 /// One call of a service. Dropping the future of its result stops it, and must stop any outside work, too.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServiceCall {
     /// The idempotency key: the same for a call that is repeated after a crash, or whose outcome is unknown.
     pub idempotency: Arc<str>,
@@ -97,6 +98,24 @@ pub struct ServiceCall {
     pub contents: ContentReader,
 }
 
+impl ServiceCall {
+    /// Creates the first attempt of a call, without observers and without a gate, to test a service with.
+    pub fn sample(name: &str, input: Value) -> ServiceCall {
+        ServiceCall {
+            idempotency: "order-1/4/0".into(),
+            instance: "order-1".into(),
+            id: "charge".into(),
+            name: name.into(),
+            input,
+            attempt: 1,
+            policy: Value::Null,
+            teller: ProgressSender::silent(),
+            runtime_gate: RuntimeGate::absent(),
+            contents: ContentReader::default(),
+        }
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod testing {
     //! The sample call for the tests of services.
@@ -104,17 +123,6 @@ pub(crate) mod testing {
     use super::{ServiceCall, Value};
 
     pub(crate) fn call(input: Value) -> ServiceCall {
-        ServiceCall {
-            idempotency: "order-1/4/0".into(),
-            instance: "order-1".into(),
-            id: "charge".into(),
-            name: "charge_card".into(),
-            input,
-            attempt: 1,
-            policy: Value::Null,
-            teller: crate::progress::ProgressSender::silent(),
-            runtime_gate: crate::runtime_gate::RuntimeGate::absent(),
-            contents: crate::contents::ContentReader::default(),
-        }
+        ServiceCall::sample("charge_card", input)
     }
 }

@@ -20,18 +20,10 @@ pub(crate) fn service(root: &Path, definition: &str, variables: &[(&str, &str)])
 }
 
 pub(crate) fn call(input: Value) -> ServiceCall {
-    ServiceCall {
-        idempotency: "order-1/4/0".into(),
-        instance: "order-1".into(),
-        id: "charge".into(),
-        name: "charge_card".into(),
-        input,
-        attempt: 2,
-        policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
-        teller: rawko_host::ProgressSender::silent(),
-        runtime_gate: rawko_host::RuntimeGate::absent(),
-        contents: rawko_host::ContentReader::default(),
-    }
+    let mut call = ServiceCall::sample("charge_card", input);
+    call.attempt = 2;
+    call.policy = Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]);
+    call
 }
 
 /// Formats the result or the error on one line, as the chart would see it.

@@ -30,9 +30,12 @@ pub(super) enum DotNodeKind {
 const REFUSED: [&str; 4] = ["import", "stack.child_dotfile", "stack.child_workflow", "selection"];
 
 /// Attributes that are not part of the input of a node's work.
-const STRUCTURAL: [&str; 17] = [
+const STRUCTURAL: [&str; 20] = [
     "shape",
     "type",
+    "handler",
+    "node_type",
+    "human.timeout",
     "max_retries",
     "timeout",
     "goal_gate",
@@ -50,10 +53,15 @@ const STRUCTURAL: [&str; 17] = [
     "retry_policy",
 ];
 
+/// Returns the kind that a node names itself. Runners differ in the word for it.
+fn declared_kind(node: &DotNode) -> Option<&str> {
+    ["type", "handler", "node_type"].iter().find_map(|key| node.get(key))
+}
+
 impl DotImporter {
     pub(super) fn kind(&self, number: usize) -> DotNodeKind {
         let node = &self.graph.nodes[number];
-        if let Some(kind) = node.get("type") {
+        if let Some(kind) = declared_kind(node) {
             return match kind {
                 "start" => DotNodeKind::Start,
                 "exit" => DotNodeKind::Exit,
@@ -77,11 +85,11 @@ impl DotImporter {
             Some("house") => DotNodeKind::Foreign,
             _ => {
                 let has_start = self.graph.nodes.iter().any(|node| {
-                    node.get("type") == Some("start")
+                    declared_kind(node) == Some("start")
                         || node.get("shape").is_some_and(|shape| shape.eq_ignore_ascii_case("mdiamond"))
                 });
                 let has_exit = self.graph.nodes.iter().any(|node| {
-                    node.get("type") == Some("exit")
+                    declared_kind(node) == Some("exit")
                         || node.get("shape").is_some_and(|shape| shape.eq_ignore_ascii_case("msquare"))
                 });
                 match node.id.as_str() {
@@ -126,7 +134,7 @@ impl DotImporter {
             }
             DotNodeKind::Foreign => {
                 let (line, id) = (node.line, node.id.clone());
-                let shape = node.get("type").or_else(|| node.get("shape")).unwrap_or_default().to_owned();
+                let shape = declared_kind(node).or_else(|| node.get("shape")).unwrap_or_default().to_owned();
                 self.notes.lost(line, format!("the node `{id}`: `{shape}` has no counterpart"));
                 state.push("always", self.routes(number, thread));
             }
@@ -137,7 +145,8 @@ impl DotImporter {
     fn refuse_attributes(&mut self, number: usize) {
         let id = self.graph.nodes[number].id.clone();
         for (key, value, line) in self.graph.nodes[number].attributes.clone() {
-            let is_refused = REFUSED.contains(&key.as_str()) || key.starts_with("manager.");
+            let is_of_person = key.starts_with("human.") && !STRUCTURAL.contains(&key.as_str());
+            let is_refused = REFUSED.contains(&key.as_str()) || key.starts_with("manager.") || is_of_person;
             if is_refused && value != "deterministic" {
                 self.notes.lost(line, format!("`{key}` of the node `{id}`"));
             }
@@ -205,8 +214,9 @@ impl DotImporter {
         let src = if is_human { Yaml::text("human") } else { crate::name_or_literal(&node.id) };
         invoke.push("src", src);
         invoke.push("input", if is_human { self.question(number) } else { self.input(number) });
-        let timeout = self.graph.nodes[number].get("timeout").map(str::to_owned);
-        if let Some(timeout) = timeout {
+        let node = &self.graph.nodes[number];
+        let timeout = node.get("timeout").or_else(|| node.get("human.timeout").filter(|_| is_human));
+        if let Some(timeout) = timeout.map(str::to_owned) {
             if is_duration(&timeout) {
                 invoke.push("timeout", Yaml::text(timeout));
             } else {

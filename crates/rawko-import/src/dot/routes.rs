@@ -4,7 +4,7 @@
 use super::conditions::{OUTCOMES, ThreadNames, context_key, label_forms, translate};
 use super::nodes::DotNodeKind;
 use super::parse::DotEdge;
-use super::{DotImporter, FAILED, GATES};
+use super::{DotImporter, FAILED, GATES, is_drawing};
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
 
@@ -17,6 +17,34 @@ pub(super) struct Thread {
     /// The fan-in that ends a branch, and the final state for it.
     pub(super) join: Option<usize>,
 }
+
+/// Attributes of an edge that are carried over, concern the session of an agent, or only the drawing of edges.
+const EDGE_KEYS: [&str; 24] = [
+    "condition",
+    "weight",
+    "loop_restart",
+    "freeform",
+    "fidelity",
+    "thread_id",
+    "id",
+    "class",
+    "decorate",
+    "headclip",
+    "tailclip",
+    "samehead",
+    "sametail",
+    "labelangle",
+    "labeldistance",
+    "labelfloat",
+    "labelfontcolor",
+    "labelfontname",
+    "labelfontsize",
+    "labeltooltip",
+    "edgetooltip",
+    "headtooltip",
+    "tailtooltip",
+    "colorscheme",
+];
 
 /// The final state of a branch.
 pub(super) const JOINED: &str = "joined";
@@ -161,12 +189,14 @@ impl DotImporter {
             for (key, value, line) in &edge.attributes {
                 match key.as_str() {
                     "loop_restart" if value == "true" => {
-                        lost.push((*line, "`loop_restart`: a run does not start anew"))
+                        lost.push((*line, "`loop_restart`: a run does not start anew".to_owned()))
                     }
                     "freeform" if value == "true" => {
-                        lost.push((*line, "`freeform`: a gate offers its labels only"))
+                        lost.push((*line, "`freeform`: a gate offers its labels only".to_owned()))
                     }
-                    _ => {}
+                    key if EDGE_KEYS.contains(&key) || is_drawing(key) || value.is_empty() => {}
+                    // It may decide which edge is taken.
+                    key => lost.push((*line, format!("`{key}` of an edge: its meaning is not known"))),
                 }
             }
         }

@@ -228,6 +228,45 @@ fn what_a_chart_does_not_have_is_refused_by_name() {
         line 11: changed: the node `island` cannot be reached: left out"#]].assert_eq(&notes(text));
 }
 
+/// An attribute that may decide the way is refused, not ignored.
+#[test]
+fn what_may_decide_the_way_is_not_ignored() {
+    let text = r#"digraph w {
+  start [shape=Mdiamond]; exit [shape=Msquare]
+  gate [shape=hexagon, human.reminder="1h"]
+  start -> hello [color=red, labelangle=25, weight=3]
+  hello -> exit [status="success"]
+  hello -> gate [
+    status="fail"]
+  gate -> exit
+}"#;
+    expect![[r#"
+        line 3: not carried over: `human.reminder` of the node `gate`
+        line 5: not carried over: `status` of an edge: its meaning is not known
+        line 7: not carried over: `status` of an edge: its meaning is not known"#]]
+    .assert_eq(&notes(text));
+}
+
+/// Kinds of nodes by other words, and the deadline of a gate.
+#[test]
+fn kinds_by_other_words() {
+    let text = r#"digraph m {
+  begin [node_type=start]
+  decide [handler=conditional]
+  gate [handler="wait.human", human.timeout="5s", human.default_choice=work]
+  work [handler=tool, cmd="echo hi"]
+  over [node_type=exit]
+  begin -> decide -> gate
+  gate -> work [label="Go"]
+  gate -> over [label="Stop"]
+  work -> over
+}"#;
+    expect!["gate.run | over"].assert_eq(&walk(text, &["gate={\"choice\":\"stop\"}"]));
+    let imported = crate::imported(text);
+    assert!(imported.yaml.contains("timeout: 5s"), "{}", imported.yaml);
+    assert_eq!(notes(text), "");
+}
+
 #[test]
 fn malformed_graphs_have_a_line() {
     for (text, expected) in [

@@ -9,6 +9,7 @@ use rawko_core::{
 
 use super::child::child_id;
 use super::{EffectPosition, effect_id};
+use crate::consequences::{ITSELF, sent_event};
 use crate::environment::MachineEnvironment;
 use crate::error::StoreError;
 use crate::instance::Instance;
@@ -28,7 +29,7 @@ impl Instance {
     ) {
         let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke));
         match &send.target {
-            SendTarget::Itself => self.post_event(self.key, &send, "self", None, at, env, tx),
+            SendTarget::Itself => self.post_event(self.key, &send, ITSELF, None, at, env, tx),
             SendTarget::Parent => match self.listening_parent() {
                 Some(parent) => {
                     let origin = invoke.clone().unwrap_or_default();
@@ -76,15 +77,7 @@ impl Instance {
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
-        let event = NamedEvent {
-            name: Arc::clone(&send.event),
-            data: send.data.clone(),
-            origin: Value::str(origin),
-            send_id: send.send_id.clone(),
-            invoke_id,
-            item: None,
-        };
-        self.post_named(to, event, at, env, tx);
+        self.post_named(to, sent_event(send, origin, invoke_id), at, env, tx);
     }
 
     fn post_named(

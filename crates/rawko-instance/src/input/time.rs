@@ -4,6 +4,7 @@
 use rawko_core::{Event, Value};
 
 use super::DUE_STEPS_MAX;
+use crate::consequences::{first_due, request_expired};
 use crate::content;
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -84,7 +85,7 @@ impl Instance {
         };
         let all = self.open.iter().enumerate().take(if tally.people == 0 { 0 } else { usize::MAX });
         let expiries = all.filter_map(expiry);
-        timer.into_iter().chain(expiries).min_by_key(|due| due.at_ms())
+        first_due(timer, expiries, |due| due.at_ms())
     }
 
     /// Handles due items. Returns `false` if there are more than fit into one transaction.
@@ -135,8 +136,7 @@ impl Instance {
 
     fn expire(&mut self, at: usize, due_ms: i64, env: &dyn MachineEnvironment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
-        let error = ServiceError::new(Category::Expired, "no answer arrived in time");
-        let result = EffectResult::of(&self.open[at], Err(error));
+        let result = EffectResult::of(&self.open[at], Err(request_expired()));
         // A step that cannot be taken leaves a fault, which is visible in lists.
         let _ = self.end_effect(at, result, env, at_ms, tx);
     }

@@ -52,3 +52,11 @@ pub trait Provider: Send + Sync {
         listener: StreamListener<'a>,
     ) -> CompletionFuture<'a>;
 }
+
+/// Reads a text that settings name. A pipe or a device would never end, and a project can name one.
+fn regular_text(path: &std::path::Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    std::fs::read_to_string(path)
+}

@@ -36,7 +36,7 @@ impl<'m> Joining<'m> {
         let analyses = self.memory.of(&hash);
         if analyses.is_empty() {
             parts.push(text(format!(
-                "[Nobody has looked at image {number}. You cannot see it; say so if it matters.]"
+                "[Image {number} was not analysed. You cannot see it; mention that if it matters.]"
             )));
         }
         for analysis in analyses {

@@ -43,7 +43,7 @@ impl VisionRequest {
     pub fn analysed(&self, answer: Result<&Completion, &ProviderError>) -> ImageAnalysis {
         let said = match answer {
             Ok(completion) => match images::words(&completion.message).trim() {
-                "" => Err("it said nothing".to_owned()),
+                "" => Err("its response was empty".to_owned()),
                 text => Ok(text[..text.floor_char_boundary(ANALYSIS_BYTES_MAX)].to_owned()),
             },
             Err(error) => Err(error.message.clone()),

@@ -204,7 +204,7 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
             }
             messages.push(Message { role: Role::Assistant, parts: uses });
             if has_remark || results.is_empty() {
-                results.push(MessagePart::Text { text: "Go on.".to_owned() });
+                results.push(MessagePart::Text { text: "Continue.".to_owned() });
             }
             messages.push(Message { role: Role::User, parts: results });
         }

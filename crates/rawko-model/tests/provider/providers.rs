@@ -275,7 +275,7 @@ fn everything_wrong_with_settings_is_said() {
 async fn scripts_and_tapes_of_a_project() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("script.yaml"), "- text: hello\n- text: never asked for\n").unwrap();
-    let text = "providers: {demo: {kind: scripted, file: script.yaml}, record: tapes/t.jsonl, broken: {kind: replay, file: none.jsonl}}";
+    let text = "providers: {demo: {kind: scripted, file: script.yaml}, record: .rawko/tapes/t.jsonl, broken: {kind: replay, file: none.jsonl}}";
     let (providers, _) = Providers::of_settings(&settings(text, &[]), root.path());
     let (provider, model) = providers.find("demo").unwrap();
     assert_eq!(model, "demo");
@@ -288,7 +288,7 @@ async fn scripts_and_tapes_of_a_project() {
             .starts_with("invalid_request: provider `broken` cannot be used: cannot read ")
     );
 
-    let text = "providers: {tape: {kind: replay, file: tapes/t.jsonl}}";
+    let text = "providers: {tape: {kind: replay, file: .rawko/tapes/t.jsonl}}";
     let (providers, _) = Providers::of_settings(&settings(text, &[]), root.path());
     let (provider, _) = providers.find("tape/any").unwrap();
     assert_eq!(providers.unused().len(), 1);
@@ -299,13 +299,14 @@ async fn scripts_and_tapes_of_a_project() {
 #[test]
 fn a_tape_that_cannot_be_written_stops_everything() {
     let root = tempfile::tempdir().unwrap();
-    std::fs::write(root.path().join("file"), "").unwrap();
-    let text = "providers: {record: file/tape.jsonl}";
+    std::fs::create_dir(root.path().join(".rawko")).unwrap();
+    std::fs::write(root.path().join(".rawko/tapes"), "").unwrap();
+    let text = "providers: {record: .rawko/tapes/t.jsonl}";
     let (providers, _) = Providers::of_settings(&settings(text, &[("OPENAI_API_KEY", "k")]), root.path());
     let shown = found(&providers, "openai/gpt").replace(&root.path().display().to_string(), "ROOT");
     assert!(
         shown.starts_with(
-            "invalid_request: provider `openai` cannot be used: cannot record to ROOT/file/tape.jsonl"
+            "invalid_request: provider `openai` cannot be used: cannot record to ROOT/.rawko/tapes/t.jsonl"
         ),
         "{shown}"
     );

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
@@ -82,11 +82,68 @@ async fn connection(mut client: TcpStream, egress: &Egress, connections: &Reache
         return refuse(&mut client, "502 Bad Gateway", "the server did not answer").await;
     };
     connections.note(&request.host);
-    match request.head {
-        None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
-        Some(head) => server.write_all(&head).await?,
+    match request.plain {
+        None => {
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            copy_bidirectional(&mut client, &mut server).await.map(drop)
+        }
+        Some(PlainRequest { head, body }) => {
+            server.write_all(&head).await?;
+            let (mut from_client, mut to_client) = client.split();
+            let (mut from_server, mut to_server) = server.split();
+            let sending = async {
+                // A server may answer before it has read everything.
+                let _ = send_body(&mut from_client, &mut to_server, body).await;
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                answered = tokio::io::copy(&mut from_server, &mut to_client) => answered.map(drop),
+                () = sending => Ok(()),
+            }
+        }
     }
-    copy_bidirectional(&mut client, &mut server).await.map(drop)
+}
+
+/// Passes on the body of one request. What follows it would be another request, for any host that the server knows.
+async fn send_body(
+    client: &mut (impl AsyncRead + Unpin),
+    server: &mut (impl AsyncWrite + Unpin),
+    body: RequestBody,
+) -> io::Result<()> {
+    match body {
+        RequestBody::Sized(bytes) => tokio::io::copy(&mut (&mut *client).take(bytes), server).await.map(drop),
+        RequestBody::Chunked => loop {
+            let line = read_line(client).await?;
+            let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
+            let digits = std::str::from_utf8(digits).map_err(io::Error::other)?;
+            let size = u64::from_str_radix(digits.trim(), 16).map_err(io::Error::other)?;
+            server.write_all(&line).await?;
+            if size == 0 {
+                // The trailer, up to its empty line.
+                loop {
+                    let line = read_line(client).await?;
+                    server.write_all(&line).await?;
+                    if line == b"\r\n" {
+                        return Ok(());
+                    }
+                }
+            }
+            let data = size.checked_add(2).ok_or(io::ErrorKind::InvalidData)?;
+            tokio::io::copy(&mut (&mut *client).take(data), server).await?;
+        },
+    }
+}
+
+/// Reads a line with its end.
+async fn read_line(client: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    while !line.ends_with(b"\r\n") {
+        if line.len() >= HEAD_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        line.push(client.read_u8().await?);
+    }
+    Ok(line)
 }
 
 async fn refuse(client: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {
@@ -114,8 +171,21 @@ async fn read_head(client: &mut TcpStream) -> io::Result<Vec<u8>> {
 struct ProxyRequest {
     host: String,
     port: u16,
-    /// What the server gets first; `None` for `CONNECT`.
-    head: Option<Vec<u8>>,
+    /// `None` for `CONNECT`.
+    plain: Option<PlainRequest>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct PlainRequest {
+    /// What the server gets first.
+    head: Vec<u8>,
+    body: RequestBody,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestBody {
+    Sized(u64),
+    Chunked,
 }
 
 impl ProxyRequest {
@@ -129,7 +199,7 @@ impl ProxyRequest {
         }
         if method == "CONNECT" {
             let (host, port) = target.rsplit_once(':')?;
-            return Some(Self { host: host.to_owned(), port: port.parse().ok()?, head: None });
+            return Some(Self { host: host.to_owned(), port: port.parse().ok()?, plain: None });
         }
         let rest = target.strip_prefix("http://")?;
         let (authority, path) = match rest.find('/') {
@@ -144,16 +214,40 @@ impl ProxyRequest {
             Some(_) | None => (authority, 80),
         };
         // One request a connection: a second one could be for another host.
-        let kept = headers.split("\r\n").filter(|header| !header.is_empty()).filter(|header| {
-            let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !["proxy-connection", "proxy-authorization", "connection", "keep-alive", "host"]
-                .contains(&name.as_str())
-        });
-        let kept: String = kept.map(|header| format!("{header}\r\n")).collect();
+        let (mut kept, mut size, mut is_chunked) = (String::new(), None, false);
+        for header in headers.split("\r\n").filter(|header| !header.is_empty()) {
+            let (name, value) = header.split_once(':')?;
+            // A server may read a line that ends otherwise, or a name with a space, as another header.
+            let is_token = |byte: u8| byte.is_ascii_graphic();
+            if name.is_empty() || !name.bytes().all(is_token) || header.contains(['\r', '\n', '\0']) {
+                return None;
+            }
+            match name.to_ascii_lowercase().as_str() {
+                "proxy-connection" | "proxy-authorization" | "connection" | "keep-alive" | "host" => continue,
+                "content-length" if size.is_some() => return None,
+                "content-length" => size = Some(value.trim().parse::<u64>().ok()?),
+                "transfer-encoding" if is_chunked || !value.trim().eq_ignore_ascii_case("chunked") => {
+                    return None;
+                }
+                "transfer-encoding" => is_chunked = true,
+                _ => {}
+            }
+            kept.push_str(header);
+            kept.push_str("\r\n");
+        }
+        let body = match (size, is_chunked) {
+            (Some(_), true) => return None,
+            (None, true) => RequestBody::Chunked,
+            (size, false) => RequestBody::Sized(size.unwrap_or(0)),
+        };
         // The host that was checked: a server may serve others by this header.
         let head =
             format!("{method} {path} {version}\r\nHost: {authority}\r\n{kept}Connection: close\r\n\r\n");
-        Some(Self { host: host.to_owned(), port, head: Some(head.into_bytes()) })
+        Some(Self {
+            host: host.to_owned(),
+            port,
+            plain: Some(PlainRequest { head: head.into_bytes(), body }),
+        })
     }
 }
 
@@ -174,6 +268,12 @@ mod tests {
             ("GET https://a.b/ HTTP/1.1\r\n\r\n", None),
             ("CONNECT docs.rs HTTP/1.1\r\n\r\n", None),
             ("nonsense", None),
+            ("GET http://a.b/ HTTP/1.1\r\nX: y\nHost: evil\r\n\r\n", None),
+            ("GET http://a.b/ HTTP/1.1\r\nHost : evil\r\n\r\n", None),
+            ("GET http://a.b/ HTTP/1.1\r\nX: y\r\n Host: evil\r\n\r\n", None),
+            ("POST http://a.b/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 9\r\n\r\n", None),
+            ("POST http://a.b/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", None),
+            ("POST http://a.b/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", None),
         ] {
             let request = ProxyRequest::parse(head.as_bytes());
             let found = request.as_ref().map(|request| (request.host.as_str(), request.port));
@@ -181,7 +281,23 @@ mod tests {
         }
         let plain =
             ProxyRequest::parse(b"GET http://a.b/c HTTP/1.1\r\nHost: evil\r\nProxy-Connection: x\r\n\r\n");
-        let head = plain.and_then(|request| request.head).unwrap();
-        assert_eq!(head, b"GET /c HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n");
+        let plain = plain.and_then(|request| request.plain).unwrap();
+        assert_eq!(plain.head, b"GET /c HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n");
+        assert_eq!(plain.body, RequestBody::Sized(0));
+    }
+
+    #[tokio::test]
+    async fn what_follows_a_request_is_not_passed_on() {
+        for (body, sent, expected) in [
+            (RequestBody::Sized(0), "GET / HTTP/1.1\r\nHost: evil\r\n\r\n", ""),
+            (RequestBody::Sized(3), "abcGET / HTTP/1.1\r\nHost: evil\r\n\r\n", "abc"),
+            (RequestBody::Chunked, "3;x=y\r\nabc\r\n0\r\n\r\nGET /", "3;x=y\r\nabc\r\n0\r\n\r\n"),
+            (RequestBody::Chunked, "0\r\nA: b\r\n\r\nGET /", "0\r\nA: b\r\n\r\n"),
+            (RequestBody::Chunked, "zz\r\nGET /", ""),
+        ] {
+            let mut heard = Vec::new();
+            let _ = send_body(&mut sent.as_bytes(), &mut heard, body).await;
+            assert_eq!(String::from_utf8_lossy(&heard), expected, "{sent:?}");
+        }
     }
 }

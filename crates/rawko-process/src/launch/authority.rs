@@ -155,11 +155,6 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     protected
 }
 
-/// The files of authority in the directories of a project. Those directories can be renamed and removed.
-pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
-    names::protected(project).into_iter().filter(|path| path.parent() != Some(project)).collect()
-}
-
 /// The names of files of authority in a project.
 pub(crate) fn top_names() -> impl Iterator<Item = &'static str> {
     AUTHORITY.into_iter()

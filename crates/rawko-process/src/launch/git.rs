@@ -1,6 +1,7 @@
 //! Git directories of a project: where they are, and what in them git executes or follows. Files that an agent can write there
 //! are looked at, never obeyed: they do not decide what a program sees.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::git_config::NamedKind;
@@ -16,6 +17,10 @@ const MODULES_DEPTH: usize = 16;
 const CONFIGURATIONS_MAX: usize = 64;
 /// With more submodules than this, all of them are read-only.
 const MODULES_MAX: usize = 500;
+
+/// End of the path of the folder in which rawko keeps copies of projects, one folder for each project.
+const COPIES: &str = "rawko/worktrees";
+
 /// The git directory of a project, or the one that it shares with other worktrees. A `.git` file of a worktree names it;
 /// one that does not lead to a git directory is not followed.
 pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
@@ -40,6 +45,42 @@ pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
         Some(common) if is_worktree && common.join("objects").is_dir() => vec![common.to_owned()],
         Some(_) | None => Vec::new(),
     }
+}
+
+/// What a copy of a project does with the repository that it shares with the project.
+pub(crate) struct SharedRepository {
+    /// Objects, its own place among the worktrees, and branches of copies.
+    pub(crate) written: Vec<PathBuf>,
+    /// References: git fails to change others. What it writes elsewhere, such as locks, is gone with the call.
+    pub(crate) kept: Vec<PathBuf>,
+}
+
+/// Returns the repository of a copy that rawko made; `None` for a project, which owns its repository.
+pub(crate) fn shared_repository(git: &Path, project: &Path) -> Option<SharedRepository> {
+    let is_copy = project.parent().and_then(Path::parent).is_some_and(|above| above.ends_with(COPIES));
+    let own =
+        named_directory(&project.join(".git")).filter(|own| own.parent() == Some(&git.join("worktrees")));
+    let own = own.filter(|own| is_copy && !git.starts_with(project) && own.is_dir())?;
+    // What does not exist cannot be a place of its own. Without the file, git would pack a branch into one that is gone.
+    let _ = fs::OpenOptions::new().write(true).create_new(true).open(git.join("packed-refs"));
+    let written = ["objects", "refs/heads/rawko", "logs/refs/heads/rawko"].into_iter();
+    let written = written.filter_map(|name| real_directory(git, name)).chain([own]).collect();
+    let kept = ["refs", "logs", "worktrees", "packed-refs"].map(|name| git.join(name)).into();
+    Some(SharedRepository { written, kept })
+}
+
+/// Returns a directory below another one, created if it is missing; `None` if a link or a file is in the way.
+fn real_directory(above: &Path, name: &str) -> Option<PathBuf> {
+    let mut at = above.to_owned();
+    for part in Path::new(name) {
+        at.push(part);
+        match at.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return None,
+            Err(_) => fs::create_dir(&at).ok()?,
+        }
+    }
+    Some(at)
 }
 
 /// The directory that a `.git` file names.
@@ -144,12 +185,17 @@ pub fn submodule_directories(project: &Path) -> Vec<PathBuf> {
 
 /// The files that git's index lists, relative to the project: git can print them from its own storage.
 pub fn tracked_files(project: &Path) -> Vec<PathBuf> {
+    indexes(project).iter().flat_map(|index| git_index::files(index)).collect()
+}
+
+/// The indexes of a project.
+pub(crate) fn indexes(project: &Path) -> Vec<PathBuf> {
     let Ok(project) = project.canonicalize() else { return Vec::new() };
     let own = project.join(".git");
     // The index of a worktree is not in the directory that it shares.
     let named = named_directory(&own).filter(|_| own.is_file());
     let directories = named.into_iter().chain(git_directories(&project));
-    directories.flat_map(|git| git_index::files(&git.join("index"))).collect()
+    directories.map(|git| git.join("index")).collect()
 }
 
 /// Returns true if a `.git` file is that of a worktree of the project's own repository.

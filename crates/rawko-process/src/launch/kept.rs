@@ -20,8 +20,14 @@ use super::watch::REFUSED;
 const FILES_MAX: usize = 2000;
 const BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Below `.rawko` and `.claude`: what rawko and Claude Code write while they work.
-const CHANGING: [&str; 5] =
-    [".rawko/state", ".rawko/memories", ".claude/worktrees", ".claude/projects", ".claude/todos"];
+const CHANGING: [&str; 6] = [
+    ".rawko/state",
+    ".rawko/memories",
+    ".rawko/tapes",
+    ".claude/worktrees",
+    ".claude/projects",
+    ".claude/todos",
+];
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::git;
 use super::path_cache::SettledValues;
 use super::protected_names::protected_name;
+use super::{git, git_index};
 
 /// Directories of tools, which are large and which nothing reads instructions from.
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
@@ -17,18 +17,11 @@ const GIT: &str = ".git";
 /// What makes a directory a git directory: the first, and either the next two or the last.
 const GIT_PARTS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
 
-/// Bounds of a search.
-#[derive(Clone, Copy)]
-struct Bounds {
-    depth: usize,
-    directories: usize,
-    found: usize,
-}
-
-/// Bounds of the search for files to mount read-only. Files that git's index lists are found in any case.
-const MOUNTED: Bounds = Bounds { depth: 12, directories: 1000, found: 500 };
-/// For what a call created: a program could make any number of directories first.
-const WATCHED: Bounds = Bounds { depth: 4096, directories: 1_000_000, found: usize::MAX };
+/// Bounds of a search: a program could make any number of directories first.
+const DEPTH_MAX: usize = 4096;
+const DIRECTORIES_MAX: usize = 1_000_000;
+/// Files that are mounted read-only, those nearest to the root first.
+const MOUNTED_MAX: usize = 500;
 
 /// Returns true for a name of the table. Git directories have rules of their own.
 fn is_protected(directory: Option<&OsStr>, name: &OsStr) -> bool {
@@ -104,9 +97,25 @@ pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
     listing(project).protected.iter().map(|name| project.join(name)).collect()
 }
 
-/// Returns the protected files and directories of a project to mount read-only, the nearest to its root first.
-pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
-    survey(project, MOUNTED).protected
+/// Returns the protected files and directories that an index lists, relative to the working tree. Most files of a large
+/// index are none, so the answer is kept as long as the index does not change.
+fn tracked(index: &Path) -> Arc<Vec<PathBuf>> {
+    static KNOWN: SettledValues<Vec<PathBuf>> = SettledValues::new();
+    KNOWN.get(index, |index| {
+        let mut found = BTreeSet::new();
+        for path in git_index::files(index) {
+            let (mut at, mut above) = (PathBuf::new(), None);
+            for part in path.iter() {
+                at.push(part);
+                if is_protected(above, part) {
+                    found.insert(at);
+                    break;
+                }
+                above = Some(part);
+            }
+        }
+        found.into_iter().collect()
+    })
 }
 
 /// What a search found.
@@ -121,7 +130,17 @@ pub(crate) struct Survey {
 impl Survey {
     /// Looks at all directories of a project but those of tools.
     pub(crate) fn of(project: &Path) -> Self {
-        survey(project, WATCHED)
+        survey(project)
+    }
+
+    /// The same for a project whose path may have links.
+    pub(crate) fn of_real(project: &Path) -> Self {
+        survey(&project.canonicalize().unwrap_or_else(|_| project.to_owned()))
+    }
+
+    /// Returns the files and directories below the root to mount read-only.
+    pub(crate) fn mounted(&self, project: &Path) -> impl Iterator<Item = &PathBuf> {
+        self.protected.iter().filter(move |path| path.parent() != Some(project)).take(MOUNTED_MAX)
     }
 
     /// Returns the identities of the protected files and directories.
@@ -141,21 +160,13 @@ impl Survey {
     }
 }
 
-fn survey(project: &Path, bounds: Bounds) -> Survey {
+fn survey(project: &Path) -> Survey {
     let (mut found, mut repositories) = (BTreeSet::new(), Vec::new());
-    for path in git::tracked_files(project) {
-        let (mut at, mut above) = (project.to_owned(), None);
-        for part in path.iter() {
-            at.push(part);
-            if is_protected(above, part) {
-                found.insert(at.clone());
-                break;
-            }
-            above = Some(part);
-        }
+    for index in git::indexes(project) {
+        found.extend(tracked(&index).iter().map(|path| project.join(path)));
     }
-    let (mut level, mut left) = (vec![project.to_owned()], bounds.directories);
-    for depth in 0..bounds.depth {
+    let (mut level, mut left) = (vec![project.to_owned()], DIRECTORIES_MAX);
+    for depth in 0..DEPTH_MAX {
         let mut below = Vec::new();
         for directory in &level {
             let listing = listing(directory);
@@ -183,7 +194,6 @@ fn survey(project: &Path, bounds: Bounds) -> Survey {
     }
     let mut found: Vec<PathBuf> = found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect();
     found.sort_by_key(|path| path.components().count());
-    found.truncate(bounds.found);
     Survey { protected: found, repositories }
 }
 
@@ -210,7 +220,7 @@ mod tests {
         {
             write(name);
         }
-        let found = protected(root);
+        let found = Survey::of(root).protected;
         let created = |known: &BTreeSet<(u64, u64)>| Survey::of(root).created(root, known);
         let shown: Vec<String> =
             found.iter().map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect();

@@ -12,6 +12,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::environment;
 use super::helper_file::helper;
+use super::names::Survey;
 use super::needed;
 use super::plain;
 use super::profile::{Profile, Sandbox};
@@ -76,8 +77,9 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
         }
         return plain::start(launch, why);
     };
-    let mut spec = spec(&launch)?;
-    let first = attempt(&helper, &spec, &launch);
+    let mut survey = survey(&launch);
+    let mut spec = spec(&launch, survey.as_ref())?;
+    let first = attempt(&helper, &spec, &launch, survey.as_ref());
     let retry = match (&first, &mut spec.confined) {
         (Err(Failed::View(why)), Some(confined)) if !is_required => {
             confined.without_view = Some(why.clone());
@@ -85,12 +87,14 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
         }
         _ => false,
     };
-    let mut launched = if retry { attempt(&helper, &spec, &launch) } else { first };
+    let mut launched = if retry { attempt(&helper, &spec, &launch, survey.as_ref()) } else { first };
     for _ in 0..PLANS_AGAIN_MAX {
         if !matches!(launched, Err(Failed::Place(_))) {
             break;
         }
-        launched = attempt(&helper, &self::spec(&launch)?, &launch);
+        survey = self::survey(&launch);
+        let spec = self::spec(&launch, survey.as_ref())?;
+        launched = attempt(&helper, &spec, &launch, survey.as_ref());
     }
     launched.map_err(|failed| match failed {
         Failed::Program(error) => LaunchError::Program(error),
@@ -119,14 +123,29 @@ impl From<io::Error> for Failed {
     }
 }
 
-fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Failed> {
+/// Searches the project once, for the mounts and for the state before the call. A program that cannot write to the project
+/// needs neither.
+fn survey(launch: &Launch) -> Option<Survey> {
+    let Launch { profile, confinement, .. } = launch;
+    let is_in_project =
+        |path: &PathBuf| path.starts_with(&confinement.root) || confinement.root.starts_with(path);
+    let writes = profile.writes_project() || confinement.extra_write.iter().any(is_in_project);
+    writes.then(|| Survey::of_real(&confinement.root))
+}
+
+fn attempt(helper: &Path, spec: &Spec, launch: &Launch, survey: Option<&Survey>) -> Result<Launched, Failed> {
     // Copies until it is known that mounts protect the files.
     let needs_copies =
         |confined: &Confined| confined.without_view.is_some() || !HAS_MOUNTS.load(Ordering::Relaxed);
     let root = &launch.confinement.root;
-    let mut authority = match spec.confined.as_ref().is_some_and(needs_copies) {
-        true => AuthorityWatch::with_copies(root),
-        false => AuthorityWatch::of_project(root),
+    let mut authority = match (&spec.confined, survey) {
+        (Some(confined), Some(survey)) if needs_copies(confined) => {
+            AuthorityWatch::surveyed_with_copies(root, survey)
+        }
+        (Some(confined), None) if needs_copies(confined) => AuthorityWatch::with_copies(root),
+        (Some(_) | None, Some(survey)) => AuthorityWatch::surveyed(root, survey),
+        (Some(_), None) => AuthorityWatch::of_nothing(root),
+        (None, None) => AuthorityWatch::of_project(root),
     };
     let (control, theirs) = UnixStream::pair()?;
     let mark = CallId::of(spec.mark);
@@ -215,7 +234,7 @@ impl Pipes {
     }
 }
 
-fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
+fn spec(launch: &Launch, survey: Option<&Survey>) -> Result<Spec, LaunchError> {
     let confinement = &launch.confinement;
     let inherited = || launch.inherited.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let mark = CallId::new();
@@ -243,6 +262,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         launch.profile,
         &launch.inherited,
         &needed::of_launch(launch, &spec.program),
+        survey,
     )
     .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::authority;
 use super::confinement::Confinement;
 use super::git;
+use super::names::Survey;
 use super::profile::Profile;
 use super::spec::ViewPath;
 use super::{environment, home, links, needed};
@@ -56,12 +57,14 @@ pub(crate) struct PathView {
 }
 
 impl PathView {
-    /// `own`: paths outside the usual ones that the program itself lies in.
+    /// `own`: paths outside the usual ones that the program itself lies in. `survey`: the files of authority in a project
+    /// that the program writes.
     pub(crate) fn new(
         confinement: &Confinement,
         profile: Profile,
         variables: &[(String, String)],
         own: &[PathBuf],
+        survey: Option<&Survey>,
     ) -> Result<Self, String> {
         let root = confinement
             .root
@@ -106,7 +109,7 @@ impl PathView {
         }
         confinement.extra_read.iter().for_each(|path| view.read(path));
         confinement.extra_write.iter().for_each(|path| view.write(path));
-        view.project(confinement, &root, profile);
+        view.project(confinement, &root, profile, survey);
         view.temporary(confinement.scratch.as_deref());
         view.protect(&confinement.protected);
         view.hide(&authority::hidden(real_home.as_deref(), &root));
@@ -176,7 +179,7 @@ impl PathView {
         }
     }
 
-    fn project(&mut self, confinement: &Confinement, root: &Path, profile: Profile) {
+    fn project(&mut self, confinement: &Confinement, root: &Path, profile: Profile, survey: Option<&Survey>) {
         let git = git::git_directories(root);
         if !profile.writes_project() {
             self.read(&confinement.root);
@@ -184,12 +187,25 @@ impl PathView {
             return;
         }
         self.write(&confinement.root);
-        // A place of its own, so that it cannot be moved away from under the files that are protected in it.
-        git.iter().for_each(|path| self.write(path));
+        for path in &git {
+            match git::shared_repository(path, root) {
+                // The repository is the project's: a copy changes neither its index nor its branches.
+                Some(shared) => {
+                    self.read(path);
+                    self.places.insert(path.clone(), ViewPath::Copy);
+                    self.private.push(path.clone());
+                    self.protect(&shared.kept);
+                    shared.written.iter().for_each(|part| self.write(part));
+                }
+                // A place of its own, so that it cannot be moved away from under the files that are protected in it.
+                None => self.write(path),
+            }
+        }
         let own = authority::protected(root);
         self.protect(&own);
         // A directory between two mounts cannot be renamed into another one: everyday work with files would fail.
-        self.movable = authority::nested(root).into_iter().filter(|path| !own.contains(path)).collect();
+        let nested = survey.into_iter().flat_map(|survey| survey.mounted(root));
+        self.movable = nested.filter(|path| !own.contains(path)).cloned().collect();
         self.movable.extend(pins::pinned_below(root));
         self.protect(&self.movable.clone());
     }

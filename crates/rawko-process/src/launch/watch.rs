@@ -41,6 +41,8 @@ pub struct AuthorityWatch {
     known: BTreeSet<(u64, u64)>,
     /// Copies of them, if no mount protects them.
     kept: KeptFiles,
+    /// True if the program cannot write to the project.
+    is_of_nothing: bool,
     #[serde(skip)]
     guard: Option<RestoreGuard>,
 }
@@ -52,12 +54,37 @@ struct LinkTarget(#[serde(with = "any_path")] PathBuf);
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
     pub fn of_project(project: &Path) -> Self {
-        Self::new(project, false)
+        Self::surveyed(project, &Survey::of_real(project))
     }
 
     /// The same with copies of the files, for a program that no mount keeps from them.
     pub(crate) fn with_copies(project: &Path) -> Self {
-        Self::new(project, true)
+        Self::surveyed_with_copies(project, &Survey::of_real(project))
+    }
+
+    /// Like [`Self::of_project`], with what a search found just now.
+    pub(crate) fn surveyed(project: &Path, survey: &Survey) -> Self {
+        Self::new(project, survey, false)
+    }
+
+    /// Like [`Self::with_copies`], with what a search found just now.
+    pub(crate) fn surveyed_with_copies(project: &Path, survey: &Survey) -> Self {
+        Self::new(project, survey, true)
+    }
+
+    /// For a program that cannot write to the project: there is nothing to restore.
+    pub(crate) fn of_nothing(project: &Path) -> Self {
+        Self {
+            project: project.to_owned(),
+            absent: Vec::new(),
+            links: BTreeMap::new(),
+            obeyed: BTreeMap::new(),
+            special: BTreeMap::new(),
+            known: BTreeSet::new(),
+            kept: KeptFiles::default(),
+            is_of_nothing: true,
+            guard: None,
+        }
     }
 
     /// For a program that is kept from the files by mounts: a person may change them meanwhile.
@@ -65,7 +92,7 @@ impl AuthorityWatch {
         self.kept = KeptFiles::default();
     }
 
-    fn new(project: &Path, has_copies: bool) -> Self {
+    fn new(project: &Path, survey: &Survey, has_copies: bool) -> Self {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let mut paths: Vec<PathBuf> = authority::top_names().map(|name| project.join(name)).collect();
         paths.extend(names::at_top(&project));
@@ -78,8 +105,7 @@ impl AuthorityWatch {
             links.filter_map(|path| Some((path.clone(), LinkTarget(fs::read_link(path).ok()?)))).collect();
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
-        let survey = Survey::of(&project);
-        let git = GitFiles::of(&project, &survey);
+        let git = GitFiles::of(&project, survey);
         let contents = |paths: Vec<PathBuf>| {
             paths.into_iter().map(|path| (path.clone(), Content::of(&path))).collect::<BTreeMap<_, _>>()
         };
@@ -88,17 +114,20 @@ impl AuthorityWatch {
             obeyed: contents(obeyed),
             special: contents(git.special),
             known: survey.identities(),
-            kept: if has_copies { KeptFiles::of(&project, &survey) } else { KeptFiles::default() },
+            kept: if has_copies { KeptFiles::of(&project, survey) } else { KeptFiles::default() },
             project,
             absent: paths,
             links,
+            is_of_nothing: false,
             guard: None,
         }
     }
 
     /// Sees to it that the state is restored also if this process is killed, or drops this before [`Self::restore`].
     pub fn guard(&mut self) {
-        self.guard = RestoreGuard::start(self);
+        if !self.is_of_nothing {
+            self.guard = RestoreGuard::start(self);
+        }
     }
 
     /// Renames files that were created since, and restores links. Returns a line for each.
@@ -111,6 +140,9 @@ impl AuthorityWatch {
     }
 
     pub(crate) fn restored(&self) -> Vec<String> {
+        if self.is_of_nothing {
+            return Vec::new();
+        }
         // A repository that was made since is welcome, unless it makes git start something.
         let is_new_repository =
             |path: &Path| path == self.project.join(".git") && path.is_dir() && !path.is_symlink();

@@ -82,6 +82,11 @@ impl FolderSnapshot {
         }
     }
 
+    /// Returns the time of the snapshot.
+    pub fn taken_at(&self) -> Option<std::time::SystemTime> {
+        fs::metadata(self.folder.join(MANIFEST)).and_then(|about| about.modified()).ok()
+    }
+
     /// Returns the files that differ now, by path.
     pub fn changes(&self, root: &Path) -> Vec<FileChange> {
         let mut changes = Vec::new();

@@ -20,6 +20,8 @@ use super::{ChangeAuthor, HistoryEntry, NetChanges, PathChange, PathKind, PathSt
 pub struct AppliedChange {
     /// `None` if the files were in that state already.
     pub entry: Option<HistoryEntry>,
+    /// Ignored files that stay as they are: others changed them since, or their contents are not stored.
+    pub skipped: Vec<String>,
 }
 
 /// The reason why nothing was changed.
@@ -60,9 +62,16 @@ impl Checkpoints {
         };
         let mut wanted: Vec<PathChange> = net.changes.iter().map(back).collect();
         // Ignored files that others changed since stay as they are.
-        wanted.extend(self.restorable(&net.ignored, is_forced)?);
+        let ignored = self.restorable(&net.ignored, is_forced)?;
+        let root = Root::open(&self.root)?;
+        let is_back =
+            |change: &PathChange| mark_now(&self.root, &root, &real_path(&change.path)) == change.before;
+        let is_taken = |path: &str| ignored.iter().any(|change| change.path == path);
+        let skipped = net.ignored.iter().filter(|change| !is_taken(&change.path) && !is_back(change));
+        let skipped: Vec<String> = skipped.map(|change| change.path.clone()).collect();
+        wanted.extend(ignored);
         wanted.sort_by(|one, other| one.path.cmp(&other.path));
-        self.apply(wanted, author, is_forced).await
+        Ok(AppliedChange { skipped, ..self.apply(wanted, author, is_forced).await? })
     }
 
     /// Stores contents that a later [`Checkpoints::apply`] needs.
@@ -110,7 +119,7 @@ impl Checkpoints {
         }
         self.log.set_intent(&RevertIntent { author: author.clone(), changes: plan })?;
         let entry = self.settle(&mut held.memory).await?;
-        Ok(AppliedChange { entry })
+        Ok(AppliedChange { entry, ..AppliedChange::default() })
     }
 
     /// Completes a change that was begun, by this process or one that was killed.

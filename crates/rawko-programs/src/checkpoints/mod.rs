@@ -113,10 +113,21 @@ pub struct ChangeAuthor {
     pub label: String,
 }
 
+const REVEALED: &str = "revealed";
+
 impl ChangeAuthor {
     /// Changes that were made outside of rawko.
     pub fn outside() -> Self {
         Self { kind: EntryKind::Outside, instance: String::new(), call: String::new(), label: String::new() }
+    }
+
+    /// Files that existed before and that git does not ignore any more.
+    pub(crate) fn reveal() -> Self {
+        Self { label: REVEALED.to_owned(), ..Self::outside() }
+    }
+
+    pub(crate) fn is_reveal(&self) -> bool {
+        self.kind == EntryKind::Outside && self.label == REVEALED
     }
 
     /// Returns the step of the instance that started the call.

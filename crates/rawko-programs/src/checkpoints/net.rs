@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::ignored::net_ignored;
 use super::{HistoryEntry, PathChange};
 
 /// The net changes of chosen entries, by path.
@@ -18,32 +17,56 @@ pub struct NetChanges {
     pub ignored: Vec<PathChange>,
 }
 
-/// Returns the net changes of the chosen entries.
+struct PathHistory {
+    net: PathChange,
+    first: u64,
+    last: u64,
+    /// False if git ignored it all the time.
+    is_shown: bool,
+    /// False if others changed it in between, as the states tell.
+    is_own: bool,
+}
+
+/// Returns the net changes of the chosen entries. A path that git ignored for a part of the time is one path.
 pub fn net_changes(entries: &[HistoryEntry], is_chosen: impl Fn(&HistoryEntry) -> bool) -> NetChanges {
-    let mut paths: BTreeMap<&str, (PathChange, u64, u64)> = BTreeMap::new();
+    let mut paths: BTreeMap<&str, PathHistory> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| is_chosen(entry)) {
-        for change in &entry.changes {
-            let known =
-                paths.entry(&change.path).or_insert_with(|| (change.clone(), entry.number, entry.number));
-            known.0.after.clone_from(&change.after);
-            known.2 = entry.number;
+        let shown = entry.changes.iter().map(|change| (change, true));
+        for (change, is_shown) in shown.chain(entry.ignored.iter().map(|change| (change, false))) {
+            let known = paths.entry(&change.path).or_insert_with(|| PathHistory {
+                net: PathChange { after: change.before.clone(), ..change.clone() },
+                first: entry.number,
+                last: entry.number,
+                is_shown: false,
+                is_own: true,
+            });
+            known.is_own &= known.net.after == change.before;
+            known.net.after.clone_from(&change.after);
+            known.last = entry.number;
+            known.is_shown |= is_shown;
         }
     }
-    let mut net = NetChanges { ignored: net_ignored(entries, &is_chosen), ..NetChanges::default() };
-    for entry in entries.iter().filter(|entry| !is_chosen(entry)) {
+    let mut net = NetChanges::default();
+    for entry in entries.iter().filter(|entry| !is_chosen(entry) && !entry.author.is_reveal()) {
         for change in &entry.changes {
             let is_between = paths
                 .get(&*change.path)
-                .is_some_and(|(_, first, last)| *first < entry.number && entry.number < *last);
+                .is_some_and(|path| path.first < entry.number && entry.number < path.last);
             if is_between && !net.mixed.contains(&change.path) {
                 net.mixed.push(change.path.clone());
             }
         }
     }
-    for (change, first, last) in paths.into_values() {
-        if change.before != change.after {
-            net.changes.push(change);
-            net.between.push((first, last));
+    for path in paths.into_values().filter(|path| path.net.before != path.net.after) {
+        if path.is_shown {
+            // A person changed it while git ignored it, which is not recorded.
+            if !path.is_own && !net.mixed.contains(&path.net.path) {
+                net.mixed.push(path.net.path.clone());
+            }
+            net.changes.push(path.net);
+            net.between.push((path.first, path.last));
+        } else if path.is_own {
+            net.ignored.push(path.net);
         }
     }
     net

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rawko_process::Confinement;
 use rawko_settings::Environment;
@@ -204,6 +204,9 @@ impl Checkpoints {
     ) -> io::Result<Option<HistoryEntry>> {
         let mut scope = self.scope.clone();
         scope.tracked = self.tracked(memory).await;
+        // Files of the history stay part of it if git ignores them from now on.
+        let held = memory.tree.iter().flat_map(|tree| tree.files.keys());
+        scope.tracked.extend(held.map(|name| real_path(name)));
         scope.excluded.extend(self.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
         if let Some(why) = &memory.refused {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, why.clone()));
@@ -226,22 +229,17 @@ impl Checkpoints {
         let earlier = memory.scanned.replace(begun);
         let known = memory.tree.as_ref().map(|tree| &tree.files);
         let mut changes = differences(known.unwrap_or(&Manifest::new()), &files);
-        // Ignored from now on, but not removed.
-        let is_ignored = |it: &PathChange| it.after.is_none() && exists(&self.root, &it.path);
-        changes.retain(|change| !is_ignored(change));
+        // Kept from agents from now on, but not removed.
+        let is_hidden = |it: &PathChange| it.after.is_none() && exists(&self.root, &it.path);
+        changes.retain(|change| !is_hidden(change));
         let is_base = known.is_none();
         if is_base {
             let author = ChangeAuthor { kind: EntryKind::Base, ..author.clone() };
             return self.add(memory, changes, Vec::new(), author, &root).await.map(Some);
         }
-        // Files that a changed `.gitignore` reveals existed before the call, and must not be removed by its undo.
-        let is_revealed = |it: &PathChange| {
-            it.before.is_none() && author.kind == EntryKind::Call && is_older(&self.root, &it.path, earlier)
-        };
-        let (revealed, changes): (Vec<PathChange>, Vec<PathChange>) =
-            changes.into_iter().partition(is_revealed);
+        let revealed = self.take_revealed(memory, &mut changes, author, earlier);
         if !revealed.is_empty() {
-            self.add(memory, revealed, Vec::new(), ChangeAuthor::outside(), &root).await?;
+            self.add(memory, revealed, Vec::new(), ChangeAuthor::reveal(), &root).await?;
         }
         // Changes of a person to ignored files are not recorded: an undo never takes them back.
         let ignored = if author.kind == EntryKind::Outside { Vec::new() } else { ignored };
@@ -380,17 +378,6 @@ fn correct(changes: &mut [PathChange], marks: Vec<(String, Option<PathState>)>) 
             changes[at].after = mark;
         }
     }
-}
-
-/// Returns true if a path has not changed since a time.
-fn is_older(root: &Path, name: &str, time: Option<SystemTime>) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let about = root.join(real_path(name)).symlink_metadata();
-    let (Ok(about), Some(time)) = (about, time) else { return false };
-    let Ok(seconds) = u64::try_from(about.ctime()) else { return false };
-    let nanos = u32::try_from(about.ctime_nsec()).unwrap_or(0);
-    // The kernel's clock for files lags behind by some milliseconds.
-    UNIX_EPOCH + Duration::new(seconds, nanos) + Duration::from_millis(20) < time
 }
 
 /// Returns the paths that differ, by name.

@@ -30,7 +30,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 pub(super) struct ScanScope {
     /// Absolute paths.
     pub(super) excluded: Vec<PathBuf>,
-    /// Files that git has although it would ignore them, relative to the root.
+    /// Files that git has, or that the history has, although git would ignore them now; relative to the root.
     pub(super) tracked: Vec<PathBuf>,
     /// True if `.gitignore` files above the root apply.
     pub(super) has_parents: bool,
@@ -82,7 +82,10 @@ pub(super) fn scan(at: &Path, root: &Root, scope: &ScanScope, cache: &mut StatCa
         }
     }
     for path in &scope.tracked {
-        if is_own(path) || scope.excluded.iter().any(|excluded| at.join(path).starts_with(excluded)) {
+        if files.contains_key(&name_of(path))
+            || is_own(path)
+            || scope.excluded.iter().any(|excluded| at.join(path).starts_with(excluded))
+        {
             continue;
         }
         let above: Vec<&Path> =
@@ -179,8 +182,12 @@ pub(super) fn link_mark(target: &Path) -> PathState {
     PathState { kind: PathKind::Link, mode: 0, size: target.len() as u64, hash: content_hash(target) }
 }
 
-/// Returns the mark of one path now, without a cache.
+/// Returns the mark of one path now, without a cache. Nothing of the tree is below a link.
 pub(super) fn mark_now(at: &Path, root: &Root, path: &Path) -> Option<PathState> {
+    let is_direct = |above: &Path| at.join(above).symlink_metadata().is_ok_and(|about| about.is_dir());
+    if !path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).all(is_direct) {
+        return None;
+    }
     let about = at.join(path).symlink_metadata().ok()?;
     mark(at, root, path, &about, None)
 }

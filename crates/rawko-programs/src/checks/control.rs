@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::definition::ProjectCheck;
-use super::exits;
 use super::influence::{self, Influence};
+use super::{embedded, exits};
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
 
@@ -53,7 +53,7 @@ impl Control {
                 }
                 ChangeStatus::Added | ChangeStatus::Modified => {
                     let now = crate::checkpoints::text_inside(root, Path::new(path));
-                    now.and_then(|now| exits::refused(path, before.as_deref(), &now, catches_exits)).map(Some)
+                    now.and_then(|now| harmless(path, before.as_deref(), &now, catches_exits)).map(Some)
                 }
                 ChangeStatus::Deleted => None,
             };
@@ -66,8 +66,25 @@ impl Control {
                 swaps.push(Swap { path, text: None });
             }
         }
+        // A file that make takes for done keeps its recipe from running.
+        for path in checks.iter().flat_map(|check| super::settings_of::made_files(root, check)) {
+            let is_known = snapshot.has(&path) || swaps.iter().any(|swap| swap.path == path);
+            if !is_known && !sources.is_match(&path) {
+                swaps.push(Swap { path, text: None });
+            }
+        }
         swaps.sort_by(|one, other| one.path.cmp(&other.path));
         Self { swaps }
+    }
+
+    /// Returns the files that the control run itself changed, as a build script could. Formatters change only spaces.
+    pub fn overwritten(&self, root: &Path) -> Vec<String> {
+        let plain = |text: &str| text.split_whitespace().collect::<String>();
+        let is_other = |swap: &&Swap| {
+            let now = crate::checkpoints::text_inside(root, Path::new(&swap.path)).unwrap_or_default();
+            swap.text.as_ref().is_some_and(|text| plain(text) != plain(&now))
+        };
+        self.swaps.iter().filter(is_other).map(|swap| swap.path.clone()).collect()
     }
 
     /// Returns true if there is nothing to take back.
@@ -141,6 +158,13 @@ impl Control {
         }
         remove_folder(folder)
     }
+}
+
+/// Returns the text of a changed file without what could turn a check green: exits, and changes of tests within it.
+fn harmless(path: &str, before: Option<&str>, now: &str, catches_exits: bool) -> Option<String> {
+    let refused = exits::refused(path, before, now, catches_exits);
+    let text = refused.as_deref().unwrap_or(now);
+    before.and_then(|before| embedded::with_former_tests(path, before, text)).or(refused)
 }
 
 /// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.

@@ -27,6 +27,9 @@ pub struct Custody {
     pub since: u64,
     /// The checks at the start of the task.
     pub base: CheckBase,
+    /// Hash of the project's files at the start of a channel's rounds.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tree: String,
     /// The deciding run passed with all files as they were: nothing is left to put back.
     pub passed: bool,
     /// Set when the owner ended without being closed, as by `rawko cancel`.

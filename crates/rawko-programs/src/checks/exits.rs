@@ -13,6 +13,8 @@ const CODE: &str = "97";
 /// `os._exit(0)`: no interpreter ends this way by itself.
 static PYTHON_HARD: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b_exit\((?:[^()]|\([^()]*\))*\)").ok());
+/// `atexit.register(os._exit, 0)`, `from os import _exit as leave`: the function is called elsewhere.
+static PYTHON_HARD_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_exit\b").ok());
 /// A failure is no disguise: `os._exit(1)`.
 static PYTHON_FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_exit\(\s*[1-9]").ok());
 /// `os.execlp("true", "true")`, `getattr(os, name)(0)`: another program, or a function without a name.
@@ -29,38 +31,79 @@ static PYTHON: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static PYTHON_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:unittest|_?pytest|TestCase|TestResult|TestProgram|TestLoader)\b[\w.\[\]]*\s*=[^=]|setattr\(\s*(?:unittest|_?pytest|TestCase)\b").ok()
 });
-static SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r#"process(?:\??\.|\[)['"`]?(?:exit|reallyExit)['"`]?\]?\(\s*0?\s*\)|process(?:\.|\[['"`])exitCode(?:['"`]\])?\s*=\s*0\b"#,
-    )
-    .ok()
+/// The test framework in a file that is no test: there it can only be changed.
+static PYTHON_FRAMEWORK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:import|from)\b.*\b(?:unittest|_?pytest|nose2?)\b|(?:sys\.modules|import_module|__import__)\b.*\b(?:unittest|_?pytest|nose2?)\b").ok()
+});
+static PYTHON_FRAMEWORK_NAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:unittest|_?pytest|nose2?)\b").ok());
+/// Objects of other modules that are found without their name, and code that is hidden in data.
+static PYTHON_HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\bgc\.get_(?:objects|referrers|referents)\(|\b(?:exec|eval)\((?:.*\b(?:fromhex|b64decode|b85decode|unhexlify|decompress|rot13|codecs)\b)").ok()
+});
+/// A comparison that holds for everything: `__eq__` as a lambda or on one line.
+static PYTHON_EQUAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(__eq__\b.*(?:lambda[^:]*:|:\s*return)\s*)(?:True|1|not False)\b").ok());
+/// Its body on the next line.
+static PYTHON_TRUE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(\s*return\s+)(?:True|1|not False)\s*(?:#.*)?$").ok());
+static SCRIPT_MODULE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"require\(\s*['"`](?:node:)?process['"`]\s*\)"#).ok());
+/// `const {exit} = process`, `import {exit} from 'process'`.
+static SCRIPT_NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?:const|let|var|import)\s*\{[^}]*\b(?:exit|reallyExit)\b[^}]*\}\s*(?:=\s*process\b|from\s*['"](?:node:)?process['"])"#).ok()
+});
+/// Also without a call: `setTimeout(process.exit)`.
+static SCRIPT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"process(?:\?\.|\.|\[['"`])(?:exit|reallyExit)(?:['"`]\]|\b)"#).ok());
+static SCRIPT_FAILS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?:exit|reallyExit)['"`]?\]?\(\s*[1-9]"#).ok());
+static SCRIPT_CODE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"process(?:\.|\[['"`])exitCode(?:['"`]\])?\s*=\s*0\b"#).ok());
+/// The assertions of Node, which a line after this one could replace.
+static SCRIPT_ASSERT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"require\(\s*['"`](?:node:)?assert(?:/strict)?['"`]\s*\)"#).ok());
+static SCRIPT_ASSERT_IMPORT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"^\s*import\s+(?:\*\s+as\s+)?(\w+)\s+from\s*['"](?:node:)?assert(?:/strict)?['"]\s*;?"#).ok()
 });
 /// `assert.equal = …`, also under another name on the line of its import.
 static SCRIPT_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"\b(?:assert|expect)(?:\.\w+|\[[^\]]*\])+\s*=[^=]|(?:node:assert|node:test|['"]assert['"]).*(?:\.\w+|\[[^\]]*\])\s*=[^=]|Object\.(?:assign|definePropert\w+)\(\s*(?:assert|expect)\b"#,
+        r#"\b(?:assert|expect)(?:\.\w+|\[[^\]]*\])+\s*=[^=]|(?:node:assert|node:test|['"]assert['"]).*(?:\.\w+|\[[^\]]*\])\s*=[^=]|Object\.(?:assign|definePropert\w+)\(\s*(?:assert|expect)\b|\bglobal(?:This)?\.(?:expect|assert|test|it|describe)\s*=[^=]"#,
     )
     .ok()
 });
-static RUST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bprocess::exit\(\s*0\s*\)").ok());
+static RUST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_?exit\(\s*0\s*\)").ok());
+static GO: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:os\.Exit|syscall\.Exit)\(\s*0\s*\)").ok());
 
 /// Returns the text of a file for a control run, or `None` if no added line ends or disarms a check. `judged`: tests look
 /// at exit codes themselves, so only the exits that no test can see count.
 pub(super) fn refused(path: &str, before: Option<&str>, now: &str, judged: bool) -> Option<String> {
     let known: BTreeSet<&str> = before.unwrap_or_default().lines().collect();
-    let mut is_changed = false;
+    let (mut is_changed, mut last) = (false, "");
     let lines: Vec<String> = now
         .lines()
-        .map(|line| match known.contains(line) {
-            true => line.to_owned(),
-            false => {
-                let other = refused_line(path, line, judged);
-                is_changed |= other.is_some();
-                other.unwrap_or_else(|| line.to_owned())
-            }
+        .map(|line| {
+            let head = std::mem::replace(&mut last, line);
+            let other = if path.ends_with(".py") && is_equality(head) {
+                let is_old = before.is_some_and(|before| before.contains(&format!("{head}\n{line}\n")));
+                replaced(&PYTHON_TRUE, line, "${1}NotImplemented").filter(|_| !is_old)
+            } else if known.contains(line) {
+                None
+            } else {
+                refused_line(path, line, judged)
+            };
+            is_changed |= other.is_some();
+            other.unwrap_or_else(|| line.to_owned())
         })
         .collect();
     is_changed.then(|| lines.join("\n") + "\n")
+}
+
+/// Returns true for the head of a comparison of Python.
+fn is_equality(line: &str) -> bool {
+    line.trim_start().starts_with("def __eq__(") && line.trim_end().ends_with(':')
 }
 
 fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
@@ -73,8 +116,19 @@ fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
                 let indent: String = line.chars().take_while(|letter| letter.is_whitespace()).collect();
                 return Some(format!("{indent}pass"));
             }
-            let hard = (!matches(&PYTHON_FAILS, line))
-                .then(|| replaced(&PYTHON_HARD, line, &format!("_exit({CODE})")));
+            if !crate::changes::is_test(path) && matches(&PYTHON_FRAMEWORK, line) {
+                return replaced(&PYTHON_FRAMEWORK_NAME, line, "no_test_framework");
+            }
+            if matches(&PYTHON_HIDDEN, line) {
+                return replaced(&PYTHON_HIDDEN, line, "(lambda *a, **k: [])(");
+            }
+            if matches(&PYTHON_EQUAL, line) {
+                return replaced(&PYTHON_EQUAL, line, "${1}NotImplemented");
+            }
+            let hard = (!matches(&PYTHON_FAILS, line)).then(|| {
+                replaced(&PYTHON_HARD, line, &format!("_exit({CODE})"))
+                    .or_else(|| replaced(&PYTHON_HARD_NAME, line, "abort"))
+            });
             let other = || {
                 let call = format!("(lambda *a, **k: __import__('os')._exit({CODE}))(");
                 (is_top || !judged).then(|| replaced(&PYTHON_OTHER, line, &call)).flatten()
@@ -91,13 +145,31 @@ fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
             if matches(&SCRIPT_PATCH, line) {
                 return Some(String::new());
             }
+            let name = name.replace('$', "$$");
             let is_own = format!("(String(process.argv[1]).endsWith('{name}') ? 0 : {CODE})");
-            let text = format!("process.exit{is_own}");
-            (is_top || !judged).then(|| replaced(&SCRIPT, line, &text)).flatten()
+            let call = format!("((code) => process.exit(code || {is_own}))");
+            if let Some(line) = replaced(&SCRIPT_NAMED, line, &format!("const exit = {call}")) {
+                return Some(line);
+            }
+            if !crate::changes::is_test(path) {
+                let frozen = replaced(&SCRIPT_ASSERT_IMPORT, line, "$0; Object.freeze($1);");
+                let frozen = frozen.or_else(|| replaced(&SCRIPT_ASSERT, line, "Object.freeze($0)"));
+                if frozen.is_some() {
+                    return frozen;
+                }
+            }
+            let plain = replaced(&SCRIPT_MODULE, line, "process");
+            let line = plain.as_deref().unwrap_or(line);
+            if matches(&SCRIPT_FAILS, line) || !is_top && judged {
+                return None;
+            }
+            let code = format!("process.exitCode = {is_own}");
+            replaced(&SCRIPT, line, &call).or_else(|| replaced(&SCRIPT_CODE, line, &code))
         }
         "rs" if name != "main.rs" && !path.contains("/bin/") => {
-            replaced(&RUST, line, &format!("process::exit({CODE})"))
+            replaced(&RUST, line, &format!("exit({CODE})"))
         }
+        "go" if name != "main.go" => replaced(&GO, line, &format!("os.Exit({CODE})")),
         _ => None,
     }
 }
@@ -108,7 +180,7 @@ fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
 
 fn replaced(pattern: &LazyLock<Option<Regex>>, line: &str, text: &str) -> Option<String> {
     let pattern = pattern.as_ref().filter(|pattern| pattern.is_match(line))?;
-    Some(pattern.replace_all(line, regex::NoExpand(text)).into_owned())
+    Some(pattern.replace_all(line, text).into_owned())
 }
 
 #[cfg(test)]
@@ -119,7 +191,9 @@ mod tests {
     fn added_exits_fail_and_patches_are_left_out() {
         let main = "raise SystemExit(0 if __name__ == '__main__' else 97)";
         let call = "__import__('sys').exit(0 if __name__ == '__main__' else 97)";
-        let own = "process.exit(String(process.argv[1]).endsWith('a.js') ? 0 : 97)";
+        let own = "((code) => process.exit(code || (String(process.argv[1]).endsWith('a.js') ? 0 : 97)))";
+        let (exits, named) = (format!("{own}(0)"), format!("const exit = {own};"));
+        let (variable, later) = (format!("{own}(code)"), format!("setTimeout({own}, 0)"));
         let table = [
             ("a.py", "os._exit(0)", Some("os._exit(97)")),
             ("a.py", "atexit.register(lambda: os._exit(0))", Some("atexit.register(lambda: os._exit(97))")),
@@ -138,15 +212,45 @@ mod tests {
             ("a.py", "sys.exit(main())", None),
             ("a.py", "    unittest.TestCase.assertEqual = f", Some("    pass")),
             ("a.py", "unittest_name == 1", None),
-            ("a.js", "process.exit(0)", Some(own)),
-            ("a.js", "process['exit'](0)", Some(own)),
-            ("a.js", "process.exit(code)", None),
+            ("a.py", "atexit.register(os._exit, 0)", Some("atexit.register(os.abort, 0)")),
+            ("a.py", "from os import _exit as leave", Some("from os import abort as leave")),
+            ("a.py", "import unittest as u", Some("import no_test_framework as u")),
+            ("a.py", "m = sys.modules['unittest']", Some("m = sys.modules['no_test_framework']")),
+            ("test_a.py", "import unittest", None),
+            ("a.py", "TOOLS = ['pytest']", None),
+            ("a.py", "for o in gc.get_objects():", Some("for o in (lambda *a, **k: [])():")),
+            ("a.py", "exec(bytes.fromhex(x))", Some("(lambda *a, **k: [])((x))")),
+            ("a.py", "eval(expression)", None),
+            (
+                "a.py",
+                "type('A', (), {'__eq__': lambda a, b: True})",
+                Some("type('A', (), {'__eq__': lambda a, b: NotImplemented})"),
+            ),
+            ("a.py", "def __eq__(a, b): return True", Some("def __eq__(a, b): return NotImplemented")),
+            ("a.py", "def __eq__(a, b): return a.x == b.x", None),
+            ("a.js", "process.exit(0)", Some(exits.as_str())),
+            ("a.js", "process['exit'](0)", Some(exits.as_str())),
+            ("a.js", "require('node:process').exit(0)", Some(exits.as_str())),
+            ("a.js", "process.exit(code)", Some(variable.as_str())),
+            ("a.js", "process.exit(1)", None),
+            ("a.js", "setTimeout(process.exit, 0)", Some(later.as_str())),
+            ("a.js", "const {exit} = process;", Some(named.as_str())),
+            ("a.js", "import { exit } from 'node:process';", Some(named.as_str())),
+            ("a.js", "const a = require('assert');", Some("const a = Object.freeze(require('assert'));")),
+            (
+                "a.mjs",
+                "import assert from 'node:assert';",
+                Some("import assert from 'node:assert';; Object.freeze(assert);"),
+            ),
             ("a.js", "require('assert')['equal'] = f", Some("")),
             ("a.js", "Object.assign(assert, x)", Some("")),
             ("a.js", "assert.equal = () => {}", Some("")),
             ("a.js", "if (assert.equal === x) {}", None),
             ("src/lib.rs", "std::process::exit(0)", Some("std::process::exit(97)")),
+            ("src/lib.rs", "exit(0)", Some("exit(97)")),
+            ("src/lib.rs", "exit(1)", None),
             ("src/main.rs", "std::process::exit(0)", None),
+            ("a.go", "os.Exit(0)", Some("os.Exit(97)")),
             ("a.md", "os._exit(0)", None),
         ];
         for (path, line, expected) in table {
@@ -156,5 +260,8 @@ mod tests {
         assert_eq!(refused("a.py", Some("os._exit(0)\n"), "os._exit(0)\nx\n", false), None, "not added");
         assert_eq!(refused("a.py", None, "def f():\n    sys.exit(0)\n", true), None, "tests see it");
         assert!(refused("a.py", None, "def f():\n    sys.exit(0)\n", false).is_some());
+        let equal = |body: &str| format!("class A:\n    def __eq__(self, other):\n        {body}\n");
+        assert_eq!(refused("a.py", None, &equal("return True"), false), Some(equal("return NotImplemented")));
+        assert_eq!(refused("a.py", None, &equal("return self.x == other.x"), false), None);
     }
 }

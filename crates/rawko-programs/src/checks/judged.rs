@@ -4,7 +4,7 @@
 use super::influence;
 
 /// Linters, formatters and compilers, and programs that search or print a file.
-const JUDGES: [&str; 43] = [
+const JUDGES: [&str; 44] = [
     "ruff",
     "black",
     "flake8",
@@ -15,6 +15,7 @@ const JUDGES: [&str; 43] = [
     "py_compile",
     "compileall",
     "json.tool",
+    "doctest",
     "eslint",
     "prettier",
     "tsc",
@@ -151,6 +152,7 @@ mod tests {
             ("jq -e .ok data.json", ""),
             ("python3 -m json.tool data.json", ""),
             ("python3 -m py_compile app.py", ""),
+            ("python3 -m doctest app.py", ""),
             ("diff expected.txt out.txt", "expected.txt"),
             ("diff -u tests/golden/a.txt out.txt", "tests/golden/a.txt"),
             ("cmp a.txt b.txt", "cmp a.txt b.txt"),

@@ -142,6 +142,12 @@ impl Makefile {
         !is_phony && own.any(|rule| !rule.recipe.is_empty() && !rule.recipe.iter().any(makes_it))
     }
 
+    /// Returns the names that the rules of a target make: files, unless they are phony.
+    pub(super) fn made(&self, target: &str) -> Vec<String> {
+        let names = self.closure(target).into_iter().filter(|rule| !rule.recipe.is_empty());
+        names.flat_map(|rule| rule.targets.iter().cloned()).collect()
+    }
+
     /// Returns the rules of a target and of its prerequisites.
     fn closure(&self, target: &str) -> Vec<&MakeRule> {
         let (mut names, mut found) = (vec![target.to_owned()], Vec::new());

@@ -151,7 +151,8 @@ impl CheckResult {
                 // A file that could not be read then has tests now.
                 let is_new = tests > start.tests;
                 let failed = control.names.failed.iter();
-                as_count(failed.filter(|name| is_new || start.failing.contains(name)).count())
+                let failed = as_count(failed.filter(|name| is_new || start.failing.contains(name)).count());
+                failed.saturating_add(control.lost(start, tests))
             }
             (_, _) => control.errors.min(before),
         };
@@ -167,6 +168,28 @@ impl CheckResult {
         let finding = CheckFinding::new(None, None, &text);
         (self.ok, self.errors, self.summary) = (false, still, finding.message.clone());
         self.findings.insert(0, finding);
+    }
+}
+
+impl CheckResult {
+    /// Counts failing tests of the start that a control run did not come to, because a file of tests cannot be loaded.
+    fn lost(&self, start: &TestCount, tests: u64) -> u64 {
+        let names = &self.names;
+        let is_loader = |name: &&String| name.contains("_FailedTest");
+        let modules: Vec<&str> =
+            names.failed.iter().filter(is_loader).filter_map(|name| name.split(' ').next()).collect();
+        let fewer = start.tests.saturating_sub(tests);
+        if fewer == 0 && modules.is_empty() {
+            return 0;
+        }
+        let is_in = |name: &str, module: &str| name.contains(&format!("({module}."));
+        let is_lost = |name: &&String| {
+            let is_known = names.failed.contains(name)
+                || names.passed.as_ref().is_some_and(|passed| passed.contains(name));
+            !is_known && (modules.is_empty() || modules.iter().any(|module| is_in(name, module)))
+        };
+        let lost = as_count(start.failing.iter().filter(is_lost).count());
+        if modules.is_empty() { lost.min(fewer) } else { lost }
     }
 }
 
@@ -244,6 +267,16 @@ mod tests {
             let mut result = passed();
             result.compare(&control, Some(&start()), 4, &["tests/a.py".to_owned()]);
             assert_eq!((result.errors, result.ok), (expected, expected == 0), "{name}: {}", result.summary);
+        }
+        let name = "test_a (test_app.T.test_a)".to_owned();
+        let start = TestCount { tests: 2, errors: 1, skipped: 0, failing: vec![name] };
+        for (module, expected) in [("test_app", 1), ("test_other", 0)] {
+            let failed = vec![format!("{module} (unittest.loader._FailedTest.{module})")];
+            let names = TestNames { failed, passed: None, skipped: 0 };
+            let control = CheckResult { tests: Some(1), names, errors: 1, ..passed() };
+            let mut result = passed();
+            result.compare(&control, Some(&start), 1, &["app.py".to_owned()]);
+            assert_eq!(result.errors, expected, "{module} cannot be loaded");
         }
         let mut plain = passed();
         plain.compare(&CheckResult { errors: 1, ok: false, ..passed() }, None, 1, &["a".to_owned()]);

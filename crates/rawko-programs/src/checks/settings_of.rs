@@ -60,6 +60,22 @@ pub(super) fn skipping_files(root: &Path, check: &ProjectCheck) -> Vec<String> {
     paths.filter_map(shown).collect()
 }
 
+/// Returns the existing files that make would take for done, by path in the project.
+pub(super) fn made_files(root: &Path, check: &ProjectCheck) -> Vec<String> {
+    let folder = root.join(&check.cwd);
+    let text = with_scripts(&folder, &shown(&check.command));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) else {
+        return Vec::new();
+    };
+    let made = makefile.targets(&words).into_iter().flat_map(|target| makefile.made(&target));
+    let is_inside = |path: &PathBuf| path.components().all(|part| !matches!(part, Component::ParentDir));
+    let paths =
+        made.map(|name| check.cwd.join(name)).filter(|path| is_inside(path) && root.join(path).is_file());
+    let shown = |path: PathBuf| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned());
+    paths.filter_map(shown).collect()
+}
+
 /// Appends the shell scripts that a command runs, and those that they run: `sh check.sh` may run `npm test`.
 fn with_scripts(folder: &Path, command: &str) -> String {
     let (mut text, mut seen) = (command.to_owned(), Vec::new());

@@ -96,7 +96,13 @@ impl Askers {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 (message, serde_json::to_value(requested_schema).ok(), None)
             }
-            ElicitRequestParams::UrlElicitationParams { message, url, .. } => (message, None, Some(url)),
+            // A person is sent to pages of the web only: no file, no script, no program that handles a scheme.
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } if is_web(&url) => {
+                (message, None, Some(url))
+            }
+            ElicitRequestParams::UrlElicitationParams { .. } => {
+                return ElicitResult::new(ElicitationAction::Decline);
+            }
             _ => return cancelled(),
         };
         let question = ServerQuestion { message, schema: schema.clone(), url, answer };
@@ -127,6 +133,16 @@ impl Askers {
     fn open(&self) -> MutexGuard<'_, Vec<AskingCall>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns true for an address that a browser opens as a page.
+fn is_web(url: &str) -> bool {
+    let address = reqwest::Url::parse(url);
+    address.is_ok_and(|address| {
+        matches!(address.scheme(), "http" | "https")
+            && address.username().is_empty()
+            && address.password().is_none()
+    })
 }
 
 /// Adds the defaults of the form for what the person left out. A page has no content.

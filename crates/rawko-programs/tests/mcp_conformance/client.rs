@@ -100,17 +100,21 @@ async fn calls(servers: &McpServers, context: &Json) -> Vec<(String, Json)> {
         return calls.iter().filter_map(call).collect();
     }
     let specs = servers.specs(ProjectAccess::Write).await;
-    specs.into_iter().map(|spec| (spec.name, arguments(&spec.input_schema.to_json()))).collect()
+    let schemas: Vec<Json> = specs.iter().map(|spec| spec.input_schema.to_json()).collect();
+    let first = schemas.first().cloned().unwrap_or_default();
+    specs.into_iter().zip(&schemas).map(|(spec, schema)| (spec.name, arguments(schema, &first))).collect()
 }
 
-/// Returns a value for each required argument.
-fn arguments(schema: &Json) -> Json {
+/// Returns a value for each required argument. An object is the schema of the first tool: a scenario compares it with the
+/// one that its server sent.
+fn arguments(schema: &Json, first: &Json) -> Json {
     let required = schema.get("required").and_then(Json::as_array).cloned().unwrap_or_default();
     let mut arguments = Map::new();
     for name in required.iter().filter_map(Json::as_str) {
         let value = match schema["properties"][name]["type"].as_str() {
             Some("number" | "integer") => json!(2),
             Some("boolean") => json!(true),
+            Some("object") => first.clone(),
             _ => json!("text"),
         };
         arguments.insert(name.to_owned(), value);

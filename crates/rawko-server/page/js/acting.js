@@ -6,7 +6,7 @@ import { jsonInput } from './forms.js';
 import { notice } from './notices.js';
 import { go, href } from './route.js';
 
-/** Sends an event. Those it takes now are offered; any other may be typed. */
+/** Sends an event. Those it takes now are suggested; any other may be typed. */
 export function sendEvent(id, events, chosen = null) {
   const type = h('input', {
     class: 'input code',

@@ -1,15 +1,15 @@
 // Requests to `/v1`: JSON in and out, problems as errors with their stable codes. Apart, so that no other module knows about
 // headers, keys or status codes.
 
-/** What the server said instead of an answer. */
+/** A problem document of the server (RFC 9457). */
 export class Problem extends Error {
-  /** @param {{status: number, title?: string, detail?: string, code?: string}} said */
-  constructor(said) {
-    super(said.detail || said.title || `the server responded with status ${said.status}`);
+  /** @param {{status: number, title?: string, detail?: string, code?: string}} body */
+  constructor(body) {
+    super(body.detail || body.title || `the server responded with status ${body.status}`);
     this.name = 'Problem';
-    this.status = said.status;
-    this.code = said.code ?? null;
-    this.said = said;
+    this.status = body.status;
+    this.code = body.code ?? null;
+    this.body = body;
   }
 }
 
@@ -23,7 +23,7 @@ export class Unreachable extends Error {
 
 const listeners = { refused: () => {}, unreachable: () => {} };
 
-/** Who wants to know that a token is needed, or that nobody answers. */
+/** Listeners for a missing token and for a server that does not respond. */
 export function onTrouble(given) {
   Object.assign(listeners, given);
 }
@@ -49,8 +49,8 @@ async function call(method, path, { body, signal, key, accept, patience = 2 } = 
     await pause(Math.min(3, Number(response.headers.get('Retry-After')) || 1) * 1000);
     return call(method, path, { signal, accept, patience: patience - 1 });
   }
-  const said = await response.json().catch(() => ({}));
-  const problem = new Problem({ title: response.statusText, ...said, status: response.status });
+  const problemBody = await response.json().catch(() => ({}));
+  const problem = new Problem({ title: response.statusText, ...problemBody, status: response.status });
   if (response.status === 401) listeners.refused(problem);
   throw problem;
 }
@@ -77,11 +77,11 @@ export async function text(address, query, { signal, accept = '*/*' } = {}) {
   return (await call('GET', withQuery(address, query), { signal, accept })).text();
 }
 
-/** Keys of requests of which nobody knows what became of them. */
+/** Keys of requests with an unknown result. */
 const unsettled = new Map();
 
 /**
- * A request that changes something. Where no answer came, or the server failed, it may have been done all the same: the same
+ * A request that changes something. Where no answer came, or the server failed, it may have been applied: the same
  * request again has the same key, so that it is done once.
  */
 export async function post(address, body = {}, { signal } = {}) {

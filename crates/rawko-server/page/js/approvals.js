@@ -1,5 +1,5 @@
 // Everything that waits for a person, over all instances, oldest danger first: what expires soonest. Apart from the instance,
-// because whoever answers wants one list.
+// because a person who answers wants one list.
 import { get, path } from './api.js';
 import { askCard, askKey } from './ask.js';
 import { fill, h, keyed, say, steady } from './dom.js';
@@ -12,7 +12,7 @@ import { href } from './route.js';
 import { plural } from './words.js';
 
 const PAGE = 100;
-/** Nobody looks through more cards than these; the count says how many there are. */
+/** The most cards shown; the count covers all requests. */
 const PAGES_MAX = 10;
 
 export function approvals(root, _route, { may }) {
@@ -65,8 +65,8 @@ export function approvals(root, _route, { may }) {
       refresh();
     };
     const element = askCard(ask, { may, origin: true, answered });
-    if (ask.origin.said)
-      element.querySelector('.ask-head').after(h('blockquote', { class: 'ask-said' }, prose(ask.origin.said.slice(0, 600))));
+    if (ask.origin.message)
+      element.querySelector('.ask-head').after(h('blockquote', { class: 'ask-message' }, prose(ask.origin.message.slice(0, 600))));
     return element;
   }
 

@@ -35,14 +35,16 @@ export function askCard(ask, { may, origin = false, answered, to = null }) {
     ? { yes: input.approve ?? 'Submit', no: input.deny ?? 'Decline' }
     : { yes: input.approve ?? 'Approve', no: input.deny ?? 'Deny' };
 
-  async function answer(approved, button) {
+  async function answer(approved, button, always = false) {
     problem.hidden = true;
     try {
       const body = to ? { approved } : { invoke: ask.invoke, since_ms: ask.since_ms, approved };
       if (comment.value.trim()) body.comment = comment.value.trim();
       if (approved && fields) body.data = fields.read();
+      if (always) body.always = true;
       for (const one of buttons) one.disabled = true;
       await post(to ?? path('instances', ask.id, 'answer'), body);
+      if (always) notice(`Added to your settings: ${rules.join(', ')}.`);
       notice(approved ? `Answered: ${words.yes.toLowerCase()}.` : `Answered: ${words.no.toLowerCase()}.`);
       answered?.(ask);
     } catch (error) {
@@ -64,7 +66,13 @@ export function askCard(ask, { may, origin = false, answered, to = null }) {
     icon('close'),
     words.no,
   );
-  const buttons = [yes, no];
+  const rules = Array.isArray(input.always) ? input.always.filter((it) => typeof it === 'string') : [];
+  // A rule is added to the settings of the user that runs the server; a link to one request cannot.
+  const remember =
+    rules.length && may.admin && !to
+      ? h('button', { class: 'button', type: 'button', title: `Adds ${rules.join(', ')} to permissions.allow of your settings`, on: { click: () => answer(true, remember, true) } }, icon('check'), 'Always allow')
+      : null;
+  const buttons = [yes, remember, no].filter(Boolean);
   const options = optionsOf(input, (text) => {
     if (fields) fields.element.querySelector('input, textarea').value = text;
     else comment.value = text;
@@ -145,7 +153,7 @@ function optionsOf(input, chosen) {
   return h('div', { class: 'row ask-options', role: 'group', 'aria-label': 'Suggested answers' }, input.options.map(button));
 }
 
-/** What else the chart said: it is what the decision is about. */
+/** The other keys of the request: what the decision is about. */
 function rest(input) {
   const others = Object.fromEntries(
     Object.entries(input).filter(([key, value]) => !KNOWN.includes(key) && value !== null),

@@ -61,7 +61,7 @@ function shown({ answer, begun, request }) {
   const data = answer.event.data ?? {};
   const usage = data.usage ?? {};
   const session = request?.input?.session ?? {};
-  const { model, messages, answer: said } = conversation(data, request);
+  const { model, messages, answer: content } = conversation(data, request);
   const fact = (name, value) => (value === null || value === undefined || value === '' ? null : h('div', null, h('dt', null, name), h('dd', { class: 'number' }, value)));
   return [
     h(
@@ -77,7 +77,7 @@ function shown({ answer, begun, request }) {
       fact('At', moment(answer.at_ms)),
       data.stop_reason ? fact('Stopped', data.stop_reason) : null,
     ),
-    section('Answer', parts(said)),
+    section('Answer', parts(content)),
     session.system ? fold('System prompt', h('pre', { class: 'call-text', tabindex: 0 }, session.system)) : null,
     messages.length ? section(`Messages sent · ${messages.length}`, h('ol', { class: 'call-messages' }, messages.map(message))) : null,
     Array.isArray(session.tools) && session.tools.length ? fold(`Tools · ${session.tools.length}`, treeOf(session.tools, 'Tools')) : null,

@@ -1,4 +1,4 @@
-// One channel: what is said, whose turn it is and for how long, who is next, and a box to speak. Apart from the list of channels.
+// One channel: its messages, whose turn it is and for how long, who is next, and a box to speak. Apart from the list of channels.
 import { get, path, post } from './api.js';
 import { countdown } from './clock.js';
 import { calmly, fill, h, steady } from './dom.js';
@@ -22,7 +22,7 @@ const STATES = {
 };
 const WAITS = { running: '', waiting: 'waiting', interrupted: 'interrupted', paused: 'paused' };
 const NAME_KEY = 'rawko-name';
-/** Pages of what was said meanwhile, at most. */
+/** The most pages of missed messages. */
 const PAGES_MAX = 10;
 
 export function channel(root, route, { may }) {
@@ -111,13 +111,13 @@ class ChannelView {
     }
   }
 
-  /** A channel comes with its last messages only: whoever was away for longer reads what lies between. */
+  /** A channel comes with its last messages only: after a longer absence the messages between are read. */
   async caughtUp(messages) {
     const first = messages[0]?.number ?? 0;
     const between = [];
     for (let page = 0, after = this.last; after && after < first - 1; page += 1) {
       if (page === PAGES_MAX) {
-        // Nobody reads that much: it begins anew, as for somebody who just came.
+        // Too many to read: start anew, as on the first visit.
         this.last = 0;
         return messages;
       }
@@ -136,7 +136,7 @@ class ChannelView {
     if (this.may.operate) this.steer(it, turn);
   }
 
-  /** New messages go below; whoever reads further up is left there. */
+  /** New messages go below; a reader further up stays there. */
   post(messages) {
     const fresh = messages.filter((message) => message.number > this.last);
     if (!fresh.length && this.messages.children.length) return;

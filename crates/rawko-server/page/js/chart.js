@@ -1,4 +1,4 @@
-// The studio of one chart: its text, its findings, its drawing, a simulation and its tests. Separate from the list of charts, and
+// The studio of one chart: its text, its findings, its drawing, a simulation, its tests and its properties. Separate from the list of charts, and
 // from the parts, which know nothing of each other.
 import { ask as question, get, path, post, text } from './api.js';
 import { calm, fill, h, say } from './dom.js';
@@ -15,6 +15,7 @@ import { go, href, note } from './route.js';
 import { Scenarios } from './scenarios.js';
 import { Simulator } from './simulator.js';
 import { begin } from './start.js';
+import { Verifier } from './verifier.js';
 import { plural } from './words.js';
 
 const FIRST = `statechart:
@@ -63,6 +64,7 @@ class ChartView {
     this.versions.addEventListener('change', () => go('charts', this.id, { version: this.versions.value }));
     this.scenarios = new Scenarios({ drawing: this.drawing, chart: () => (this.fresh ? null : { id: this.id, version: this.version }) });
     this.simulator = new Simulator({ drawing: this.drawing, text: () => this.editor.text, may, record: (run) => this.scenarios.record(run, () => this.save()) });
+    this.verifier = new Verifier({ text: () => this.editor.text, play: (trace) => this.play(trace) });
     this.panels = this.dock();
     this.buttons(root);
     this.body = h(
@@ -82,7 +84,7 @@ class ChartView {
   dock() {
     // One part has the drawing at a time.
     const turn = (own) => () => {
-      for (const part of [this.simulator, this.scenarios]) if (part !== own && part.on) part.close();
+      for (const part of [this.simulator, this.scenarios, this.verifier]) if (part !== own && part.on) part.close();
       own?.open();
       if (this.body) this.body.dataset.tab = this.panels.current;
     };
@@ -92,6 +94,8 @@ class ChartView {
         { key: 'findings', title: 'Findings', element: h('div', { class: 'chart-findings' }, this.verdict, this.list), shown: turn(null) },
         { key: 'simulate', title: 'Simulate', element: this.simulator.element, shown: turn(this.simulator) },
         { key: 'tests', title: 'Tests', element: this.scenarios.element, shown: turn(this.scenarios) },
+        // It takes a core of the server for some seconds, so it is not for readers.
+        ...(this.may.operate ? [{ key: 'verify', title: 'Verify', element: this.verifier.element, shown: turn(this.verifier) }] : []),
       ],
       chosen: (tab) => note({ tab: tab === 'findings' ? null : tab }),
     });
@@ -154,8 +158,15 @@ class ChartView {
       { keys: '1', does: 'findings', run: () => this.panels.choose('findings', true) },
       { keys: '2', does: 'simulate', run: () => this.panels.choose('simulate', true) },
       { keys: '3', does: 'tests', run: () => this.panels.choose('tests', true) },
+      ...(this.may.operate ? [{ keys: '4', does: 'verify', run: () => this.panels.choose('verify', true) }] : []),
       { keys: '0', does: 'fit the diagram', run: () => this.drawing.view.fit() },
     ]);
+  }
+
+  /** Plays a trace on the drawing, from its first step. */
+  play(trace) {
+    this.simulator.load(trace);
+    this.panels.choose('simulate', true);
   }
 
   get dirty() {
@@ -179,6 +190,7 @@ class ChartView {
       }
       this.editor.text = this.original;
       this.simulator.simulate();
+      this.verifier.arrived();
       this.found(it.findings ?? []);
       const drawn = await text(
         path('charts', this.id, 'graph'),
@@ -218,6 +230,7 @@ class ChartView {
 
   begin(given) {
     this.editor.text = given;
+    this.verifier.arrived();
     this.changed();
     this.look();
   }
@@ -238,6 +251,7 @@ class ChartView {
     this.store.disabled = !this.dirty;
     this.discard.hidden = this.fresh || !this.dirty;
     if (this.scenarios.on) this.scenarios.stale();
+    this.verifier.stale();
     this.check();
   }
 
@@ -317,8 +331,8 @@ class ChartView {
       notice(`Saved ${made.file}; running instances keep their version.`);
       if (moved && !this.left) go('charts', made.id, { version: made.version, tab: this.panels.current === 'findings' ? null : this.panels.current });
     } catch (error) {
-      if (error.said?.findings) {
-        this.found(error.said.findings);
+      if (error.body?.findings) {
+        this.found(error.body.findings);
         this.panels.choose('findings', true);
       }
       throw error;

@@ -1,5 +1,5 @@
 // One tick a second for everything that counts: ages, countdowns, turn clocks. Apart, so that a hundred clocks cost one timer,
-// and so that they agree. Elements say what they show by data; the clock only writes text.
+// and so that they agree. Data attributes define what elements show; the clock only writes text.
 import { age, duration, fullMoment } from './words.js';
 import { h, say } from './dom.js';
 

@@ -7,7 +7,7 @@ import { complaint } from './words.js';
 let serial = 0;
 
 /**
- * Asks with a form. `work` may fail: then the dialog stays and says why.
+ * Asks with a form. `work` may fail: then the dialog stays and shows the reason.
  * @param {{title: string, lead?: any, body?: any[], act: string, tone?: string, work: (form: HTMLFormElement) => Promise<any>, wide?: boolean}} question
  */
 export function ask({ title, lead, body = [], act, tone = 'primary', work, wide = false }) {

@@ -64,7 +64,7 @@ export function say(element, text) {
 
 /**
  * Keeps the children of `parent` in step with `items`, by key: an element that stays is updated, never rebuilt, so that what
- * somebody types into it and where the focus is survive.
+ * a person types and where the focus is survive.
  */
 export function keyed(parent, items, key, create, update) {
   const there = new Map();
@@ -119,5 +119,5 @@ export function steady(work, ms) {
   return soon;
 }
 
-/** Whether whoever looks wants things to stand still. */
+/** Returns true if the reader prefers reduced motion. */
 export const calmly = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

@@ -125,7 +125,7 @@ export class Drawing {
       if (elements.some((element) => element.classList.contains('active'))) this.lit.add(node);
   }
 
-  /** Lights the states of a configuration and those around them. `entered`: those that were not lit before say so. */
+  /** Lights the states of a configuration and those around them. `entered`: marks those that were not lit before. */
   light(configuration, { entered = false } = {}) {
     const wanted = new Set();
     for (const path of configuration ?? []) {
@@ -185,13 +185,13 @@ export class Drawing {
     if (this.svg) attributes(this.svg, { role: this.spots.size ? 'group' : 'img' });
     for (const [id, elements] of this.transitions) {
       const spot = this.spots.get(id);
-      const said = (element) => element.textContent.replace(/\s+/g, ' ').trim();
-      const main = elements.find(said) ?? elements[0];
+      const labelOf = (element) => element.textContent.replace(/\s+/g, ' ').trim();
+      const main = elements.find(labelOf) ?? elements[0];
       for (const element of elements) {
         element.classList.toggle('offered', Boolean(spot));
         const is = spot && element === main;
-        // A label that can be read is the name; what pressing it does is said besides.
-        const [name, more] = said(element) ? [null, spot?.label] : [spot?.label, null];
+        // A visible label is the name; the effect of pressing it is the description.
+        const [name, more] = labelOf(element) ? [null, spot?.label] : [spot?.label, null];
         attributes(element, { tabindex: is ? 0 : null, role: is ? 'button' : null, 'aria-label': is ? name : null, 'aria-description': is ? more : null });
       }
     }
@@ -283,7 +283,7 @@ function gather(map, key, element) {
 }
 
 /**
- * Takes the rules and `style` attributes out of the text: the page's policy forbids them in markup, and says so as soon as they
+ * Takes the rules and `style` attributes out of the text: the page's policy forbids them in markup, and reports them as soon as they
  * are parsed. The rules become a sheet, the attributes wait as `data-style`.
  */
 function unstyled(text) {
@@ -297,18 +297,18 @@ function unstyled(text) {
   return { rules, markup };
 }
 
-/** Takes away all that could act; answers with what `style` attributes said. */
+/** Removes all active parts; returns the content of `style` attributes. */
 function clean(svg) {
   for (const element of svg.querySelectorAll('script, foreignObject, iframe, a, use, image')) element.remove();
   for (const element of svg.querySelectorAll('*')) {
     for (const { name } of [...element.attributes]) if (name.startsWith('on')) element.removeAttribute(name);
   }
-  const said = (element) =>
+  const styles = (element) =>
     element.dataset.style
       .split(';')
       .filter(Boolean)
       .map((part) => part.split(':').map((word) => word.trim()));
-  return [...svg.querySelectorAll('[data-style]')].map((element) => [element, said(element)]);
+  return [...svg.querySelectorAll('[data-style]')].map((element) => [element, styles(element)]);
 }
 
 function run(route) {

@@ -1,11 +1,11 @@
-// Rows of instances as far as somebody looked, kept up to date by what happens. Apart from the list that shows them.
+// Rows of instances as far as the reader scrolled, updated by events. Apart from the list that shows them.
 import { get, path } from './api.js';
 import { ORDERS } from './filters.js';
 import { statusAfter } from './words.js';
 
 const PAGE = 200;
 
-/** Rows by cursor, in one order, as far as somebody looked. */
+/** Rows by cursor, in one order, as far as the reader scrolled. */
 export class Feed {
   constructor(query, changed) {
     Object.assign(this, {
@@ -55,7 +55,7 @@ export class Feed {
         this.changed();
       }
     } catch {
-      // The rows stay empty; the connection's banner says why, and `again` reads anew.
+      // The rows stay empty; the connection's banner shows the reason, and `again` reads anew.
     } finally {
       this.loading = false;
     }

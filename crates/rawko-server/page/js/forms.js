@@ -237,7 +237,7 @@ function json(name, label, schema, required, initial) {
   });
 }
 
-/** JSON a person typed; the complaint says where it stops being JSON. */
+/** Parses JSON that a person typed; the error has the position. */
 export function readJson(text) {
   try {
     return JSON.parse(text);
@@ -248,7 +248,7 @@ export function readJson(text) {
   }
 }
 
-/** A field for JSON that says while typing whether it is. */
+/** A field for JSON that is validated while typing. */
 export function jsonInput({ rows = 5, value = '', placeholder = '{}', label }) {
   const trouble = h('small', { class: 'trouble', role: 'status', hidden: true });
   const control = h('textarea', {

@@ -36,7 +36,7 @@ export class Hints {
     return !this.list.hidden;
   }
 
-  /** After a letter of a word, or a space after a colon, what fits is offered. */
+  /** After a letter of a word, or a space after a colon, completions are shown. */
   typed(event) {
     this.explain(null);
     const letter = event.inputType === 'insertText' && /^[\w$.@-]$/.test(event.data ?? '');

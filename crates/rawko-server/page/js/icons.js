@@ -48,7 +48,7 @@ const PATHS = {
   leave: ['M6.5 2.5h-4v11h4', 'M6.5 8h7', 'M10.8 5.3L13.5 8l-2.7 2.7'],
 };
 
-/** An icon that says nothing to a screen reader: a word always stands beside it, or on the button it is in. */
+/** An icon that is hidden from screen readers: a word always stands beside it, or on the button it is in. */
 export function icon(name, size = 16) {
   return s(
     'svg',

@@ -199,7 +199,7 @@ class InstanceView {
     if (this.panels.current === 'step') this.step.show(step, entry);
   }
 
-  /** A step was chosen, by whatever means. What is here is shown at once, the rest when one stays. */
+  /** Shows the chosen step: loaded parts at once, the rest if the reader stays. */
   chosen(step, live) {
     this.body.classList.toggle('past', !live);
     const before = this.shown;

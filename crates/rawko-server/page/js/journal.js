@@ -68,20 +68,20 @@ export class Journal {
     return [...this.blocks.values()].flatMap((block) => [...block.values()]);
   }
 
-  /** Sees to it that the entries from `from` to `to` are here soon. Whoever scrolls past wants only where they stop. */
+  /** Loads the entries from `from` to `to`. Only the last requested range counts while the reader scrolls. */
   need(from, to) {
     this.wanted = [from, to];
     this.pump();
   }
 
-  /** The same for all of it, when nobody wants anything sooner. */
+  /** Loads all entries, after the requested ranges. */
   needAll() {
     this.later = [this.first, this.last];
     this.pump();
   }
 
   /**
-   * Reads blocks, a few at a time, always those that are wanted now. Ends when one brings nothing: somebody left, it failed,
+   * Reads blocks, a few at a time, always those that are wanted now. Ends when one brings nothing: the view was closed, it failed,
    * or it is not there yet. Else it would ask for ever.
    */
   async pump() {

@@ -22,7 +22,7 @@ function name(event) {
 const writes = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** What moves along in whatever scrolls stays there. */
+/** Keys that scroll; an element that scrolls keeps them. */
 const SCROLLS = ['Home', 'End', 'PageUp', 'PageDown', 'Space', 'ArrowUp', 'ArrowDown'];
 
 export function listen() {

@@ -6,7 +6,7 @@ const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 5000;
 /** A hidden page lets go of its connection after a while: many tabs would use up the browser's six. */
 const HIDDEN_MS = 20_000;
-/** The server says something every 15 s; a connection that is silent for longer is dead. */
+/** The server sends something every 15 s; a connection that is silent for longer is dead. */
 const SILENT_MS = 45_000;
 
 /** @typedef {{instance?: string}} Interest */
@@ -90,7 +90,7 @@ export class Live {
     this.broken = false;
     this.wait = FIRST_WAIT_MS;
     this.hears.state('live');
-    // Whatever was read before the stream began may be old by now.
+    // Data read before the stream began may be old by now.
     this.hears.again();
   }
 

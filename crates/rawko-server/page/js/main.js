@@ -63,7 +63,7 @@ function connected(state) {
   frame.lost(state === 'lost', () => live.retryNow() ?? live.connect());
 }
 
-/** A stream that ends may mean that the token does not count any more; the stream itself cannot say so. */
+/** A stream that ends may mean that the token does not count any more; the stream itself cannot report it. */
 async function stillKnown() {
   const session = await get(path('session')).catch(() => null);
   if (session && !session.role && page.session) askForToken();
@@ -109,7 +109,7 @@ function show() {
 function enter(mount, route) {
   live.follow(['instances', 'tasks'].includes(route.view) && route.name !== null ? { instance: route.name } : {});
   const { role, required, can_prune: prunes } = page.session;
-  // Where there are tokens, they say who speaks.
+  // Where there are tokens, they identify the person.
   const may = { operate: role !== 'read', admin: role === 'admin', prune: role === 'admin' && prunes, claimName: !required };
   try {
     page.view = mount(frame.main, route, { may, follow: (interest) => live.follow(interest) });
@@ -120,7 +120,7 @@ function enter(mount, route) {
   }
   document.title = `${page.view.title} · rawko`;
   announce(page.view.title);
-  // Whoever just came begins at the top; whoever goes on begins with what is new.
+  // The first view keeps the focus at the top; a later one moves it to its content.
   if (page.entered && document.activeElement === document.body) frame.main.focus({ preventScroll: true });
   page.entered = true;
 }
@@ -205,7 +205,7 @@ bind('Global', [
   },
 ]);
 listen();
-// The address says which view is shown, so the way to the content may not be one.
+// The address defines which view is shown, so the way to the content may not be one.
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   frame.main.focus();

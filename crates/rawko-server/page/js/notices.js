@@ -1,5 +1,5 @@
-// Short words about what was done or refused: shown for a while, and said to screen readers. Apart from the shell, because
-// every view has something to say.
+// Short notices about what was done or refused: shown for a while, and announced to screen readers. Apart from the shell, because
+// every view uses them.
 import { h, say } from './dom.js';
 import { icon } from './icons.js';
 import { complaint } from './words.js';
@@ -14,7 +14,7 @@ export function noticesIn(places) {
   ({ spoken, shelf } = places);
 }
 
-/** Says something to whoever listens rather than looks. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   if (spoken) say(spoken, text);
 }
@@ -41,7 +41,7 @@ export function notice(text, { tone = 'good', link = null } = {}) {
 
 export const regret = (error) => notice(complaint(error), { tone: 'bad' });
 
-/** Does something for a button: it is off meanwhile, and a refusal is told. */
+/** Runs the action of a button: it is disabled meanwhile, and a refusal is shown. */
 export async function doing(button, work) {
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');

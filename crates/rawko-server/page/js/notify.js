@@ -10,7 +10,7 @@ let before = null;
 const possible = () => 'Notification' in window;
 export const wanted = () => possible() && Notification.permission === 'granted' && localStorage.getItem(KEY) === 'true';
 
-/** Tells about new requests. The first count is what was there already. */
+/** Notifies about new requests. The first count is the state at the start. */
 export function counted(total) {
   const more = before !== null && total > before;
   before = total;

@@ -1,4 +1,4 @@
-// Where a request comes from: the instance at the top, its title, and what the requesting instance said last. Separate
+// Where a request comes from: the instance at the top, its title, and the last message of the requesting instance. Separate
 // from the list of requests, because it is read once per instance and kept.
 import { get, path } from './api.js';
 
@@ -9,7 +9,7 @@ const AT_ONCE = 4;
 const settled = new Map();
 
 /** What is known about the origin of a request without asking. A top-level instance is its own. */
-export const originNow = (id) => settled.get(id) ?? { root: id, title: id, chart: '', said: null };
+export const originNow = (id) => settled.get(id) ?? { root: id, title: id, chart: '', message: null };
 
 /** Reads the origins of requests of descendants, a few at a time. Returns whether there is something new. */
 export async function readOrigins(ids) {
@@ -18,20 +18,20 @@ export async function readOrigins(ids) {
   const some = missing.length > 0;
   const worker = async () => {
     for (let id = missing.shift(); id; id = missing.shift())
-      settled.set(id, await read(id).catch(() => ({ root: id, title: id, chart: '', said: null })));
+      settled.set(id, await read(id).catch(() => ({ root: id, title: id, chart: '', message: null })));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return some;
 }
 
-/** Forgets what an instance said, because it may have said more. */
+/** Forgets the last message of an instance, because there may be a newer one. */
 export function forget(id) {
   settled.delete(id);
 }
 
 async function read(id) {
-  const [top, said] = await Promise.all([topOf(id), lastWords(id)]);
-  return { root: top.id, title: top.title ?? top.id, chart: top.chart, said };
+  const [top, message] = await Promise.all([topOf(id), lastWords(id)]);
+  return { root: top.id, title: top.title ?? top.id, chart: top.chart, message };
 }
 
 async function topOf(id) {

@@ -1,5 +1,5 @@
 // The overview of a task: its result, plan, checks, cost by agent and the agents that worked on it. Separate from the
-// conversation, which tells how it came about.
+// conversation, which shows how it came about.
 import { ago } from './clock.js';
 import { fill, h } from './dom.js';
 import { icon } from './icons.js';

@@ -13,7 +13,7 @@ import { planOf } from './turns.js';
 import { treeOf } from './tree.js';
 import { TONES, brief, plural, states, tone } from './words.js';
 
-/** What the timer's own words do not say. */
+/** Details that the timer's label leaves out. */
 const KINDS = { after: '', send: ' delayed send', timeout: '', retry: '' };
 
 /** How an instance ended, as a heading. */
@@ -205,7 +205,7 @@ export class Present {
     return h('span', { class: 'joined' }, send, more);
   }
 
-  /** Children at once, whatever is below them as soon as it is read. */
+  /** Shows children at once, their descendants as soon as they are read. */
   family(doc) {
     const rows = doc.child_rows ?? (doc.children ?? []).map((id) => ({ id, status: null }));
     this.parts.children.hidden = !rows.length;

@@ -1,5 +1,5 @@
 // Agents' words as people read them: paragraphs, lists, headings, code, emphasis; no links, no markup, no pictures. Apart, because
-// what a model says is foreign text: it only ever becomes text nodes.
+// the output of a model is foreign text: it only ever becomes text nodes.
 import { h } from './dom.js';
 
 const INLINE = /(`[^`\n]+`)|(\*\*[^*\n]+\*\*)|(\*[^*\s][^*\n]*\*)/;

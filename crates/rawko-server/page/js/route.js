@@ -43,8 +43,8 @@ export function go(view, name, query) {
 }
 
 /**
- * Changes words of the address without a step in the browser's history: what is looked at now can be shared. Of an address that
- * nobody has seen yet nothing is changed: it says where to go, not where one is.
+ * Changes parameters of the address without a step in the browser's history: what is looked at now can be shared. Of an address that
+ * is not shown yet nothing is changed: it is a target, not the current place.
  */
 export function note(changes) {
   if (location.hash !== shown) return;

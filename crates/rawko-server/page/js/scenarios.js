@@ -31,7 +31,7 @@ export class Scenarios {
     this.drawing.path([]);
   }
 
-  /** The text changed: what was covered says nothing about it. */
+  /** The text changed: the coverage is of another text. */
   stale() {
     this.drawing.path([]);
   }

@@ -124,7 +124,7 @@ function keysButton() {
   );
 }
 
-/** Says that the connection is lost, a moment after it is: most gaps are over before anybody would read it. */
+/** Shows that the connection is lost, after a delay: most gaps are shorter. */
 function lostBanner(banner) {
   let timer = 0;
   return (lost, retry) => {

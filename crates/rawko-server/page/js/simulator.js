@@ -17,7 +17,7 @@ const DELAY = /^\d+(\.\d+)?\s*(ms|s|m|h|d)?$/;
 export class Simulator {
   /** @param {{drawing: import('./drawing.js').Drawing, text: () => string, record: (run: any) => void, may: any}} world */
   constructor({ drawing, text, record, may }) {
-    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, on: false, serial: 0 });
+    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, on: false, first: false, serial: 0 });
     const button = (name, words, run, more = {}) =>
       h('button', { class: 'button small', type: 'button', on: { click: run }, ...more }, icon(name, 14), h('span', null, words));
     this.clock = h('strong', { class: 'number', role: 'status' });
@@ -87,6 +87,11 @@ export class Simulator {
     this.drawing.offer([]);
   }
 
+  /** Takes over a run, as `rawko verify` prints it; its first step is shown once it was played. */
+  load({ input, services, events }) {
+    Object.assign(this, { input: input ?? {}, services: services ?? {}, stimuli: events, first: true });
+  }
+
   restart() {
     this.stimuli = [];
     return this.simulate();
@@ -125,7 +130,8 @@ export class Simulator {
       const report = await question(path('charts', 'simulate'), { text: this.text(), ...this.run() });
       if (serial !== this.serial) return;
       this.report = report;
-      this.at = report.lines.length - 1;
+      this.at = this.first ? 0 : report.lines.length - 1;
+      this.first = false;
       this.problem.hidden = true;
       this.body.classList.remove('stale');
       this.show(moved);
@@ -147,7 +153,7 @@ export class Simulator {
     this.body.classList.add('stale');
   }
 
-  /** Looks at a step; the next stimulus goes on from there. */
+  /** Looks at a step; the next stimulus continues from there. */
   look(at) {
     this.at = at;
     this.show(false);

@@ -1,7 +1,7 @@
-// What was spent, in words. Apart, because money is said in lists, in heads and on agents alike.
+// Costs as text. Apart, because costs are shown in lists, in heads and on agents alike.
 import { compact, cost } from './words.js';
 
-/** `$0.42`, or tokens where nobody knows a price; nothing where nothing was spent. */
+/** `$0.42`, or tokens if the price is unknown; nothing if nothing was spent. */
 export function spentBrief(spent) {
   if (!spent) return '';
   if (spent.cost_usd > 0) return cost(spent.cost_usd);

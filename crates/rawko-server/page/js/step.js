@@ -1,4 +1,4 @@
-// One step told: what happened, what changed, what it asked for, and why it went this way. Apart from the list of steps.
+// One step: what happened, what changed, what it asked for, and why it went this way. Apart from the list of steps.
 import { fill, h } from './dom.js';
 import { diff } from './diff.js';
 import { prose } from './prose.js';
@@ -53,7 +53,7 @@ export class StepPanel {
     );
   }
 
-  /** Why: asked for when it is looked at, and not while somebody drags past. */
+  /** The explanation: loaded when the step is shown, not while the reader drags past. */
   story(step) {
     this.why.abort();
     this.why = new AbortController();

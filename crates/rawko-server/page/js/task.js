@@ -1,4 +1,4 @@
-// One task: what was asked, who works on it, what was said, what changed, whether it passes, what it cost, and how to
+// One task: the request, its agents, the conversation, what changed, whether it passes, what it cost, and how to
 // steer it. Separate from `instance`, which shows the machine behind it.
 import { get, path, text } from './api.js';
 import { askCard, askKey } from './ask.js';

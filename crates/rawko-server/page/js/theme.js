@@ -1,11 +1,11 @@
-// Light and dark: by the reader's preference until they say otherwise. Apart, because it must be settled before anything is drawn.
+// Light and dark: by the system's preference until the reader chooses. Apart, because it must be settled before anything is drawn.
 
 const KEY = 'rawko-theme';
 const ORDER = ['auto', 'light', 'dark'];
 
 export function theme() {
-  const said = read();
-  return ORDER.includes(said) ? said : 'auto';
+  const chosen = read();
+  return ORDER.includes(chosen) ? chosen : 'auto';
 }
 
 function read() {

@@ -102,7 +102,7 @@ export class Timeline {
     cancelAnimationFrame(this.frame);
   }
 
-  /** The journal is longer now. Whoever looks at the present goes along. */
+  /** Extends the journal. A reader at the present stays at the present. */
   grow(last, first = this.first) {
     this.first = first;
     this.last = Math.max(first, last);

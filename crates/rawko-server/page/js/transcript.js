@@ -1,4 +1,4 @@
-// What agents said and did, as it streams: words, tool calls with their results, decisions. Apart from the journal, which knows
+// Messages and actions of agents, as they stream: text, tool calls with their results, decisions. Apart from the journal, which knows
 // steps but no conversation.
 import { get, path } from './api.js';
 import { calmly, h } from './dom.js';
@@ -27,7 +27,7 @@ export class Transcript {
     Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), ended: [], last: '', reading: null, fresh: false });
   }
 
-  /** Reads what was said last. Asked again while it reads, it reads once more. */
+  /** Reads the last messages. If called while it reads, it reads once more. */
   async read() {
     if (this.reading) {
       this.fresh = true;
@@ -60,14 +60,14 @@ export class Transcript {
     }
     // What has arrived as a whole is not streaming any more.
     ended.forEach((element) => element.remove());
-    // Whoever went further back goes on from there.
+    // A reader who went further back continues there.
     if (!this.past.length) this.next = next;
     this.earlier.hidden = !this.next;
     this.nothing.hidden = turns.length > 0 || this.pieces.size > 0;
     if (stays) this.scroll();
   }
 
-  /** Only what is new is built; what somebody opened stays open. */
+  /** Builds new turns only; opened ones stay open. */
   put(turns, known) {
     const keys = new Map([...this.turns.children].map((child) => [child.dataset.key, child]));
     const counts = new Map();
@@ -88,13 +88,13 @@ export class Transcript {
     this.turns.replaceChildren(...this.past, ...items);
   }
 
-  /** What is read is the end, which moves on: whoever went further back keeps what leaves it, or there would be a hole. */
+  /** The read window is the end, which moves: a reader who went further back keeps what leaves it, or there would be a gap. */
   keepPast(shown, items) {
     if (!this.past.length) return;
     const [past, here] = [new Set(this.past), new Set(items)];
     const last = [...shown.values()].filter((element) => !past.has(element));
     if (last.some((element) => here.has(element))) this.past.push(...last.filter((element) => !here.has(element)));
-    // So much was said meanwhile that the two do not touch any more: it begins anew.
+    // More arrived meanwhile than the window holds: start anew.
     else this.past = [];
   }
 
@@ -114,7 +114,7 @@ export class Transcript {
     const piece = this.pieces.get(key) ?? this.begin(key, agent ?? (kind === 'arbiter' ? 'arbiter' : name));
     if (data.type === 'text_delta') {
       piece.text += data.text ?? data.delta ?? '';
-      // A structured answer is for the machinery; the turn says it in words when it is whole.
+      // A structured answer is for programs; the finished turn shows it as text.
       if (!piece.text.trimStart().startsWith('{')) piece.words.replaceChildren(prose(piece.text));
     } else if (data.type === 'tool_use_start')
       piece.tools.append(
@@ -159,7 +159,7 @@ export class Transcript {
   }
 
   /** A step was taken: what streamed for its answer is in the transcript now; what it stopped, and an instance that is over,
-   *  says no more. */
+   *  streams no more. */
   stepped({ instance, event, effects, status }) {
     const isOver = status !== 'active';
     const stopped = (effects ?? []).filter((it) => it.type === 'stopped').map((it) => it.invoke);

@@ -24,7 +24,7 @@ export function face(name) {
   );
 }
 
-/** A plan is shown by itself; the calls that wrote it say nothing more. */
+/** A plan is shown by itself; the calls that wrote it add nothing. */
 const isPlanCall = (turn) => turn.kind === 'calls' && PLAN_TOOLS.includes(turn.data?.name);
 const isResult = (turn) => ['gets', 'fails'].includes(turn.kind) && typeof turn.data?.id === 'string';
 
@@ -129,7 +129,7 @@ function call(turn) {
   return item(turn, true, smallMark(picture), fold(line, body, Boolean(diff && diff.lines <= OPEN_LINES_MAX)));
 }
 
-/** The end of a command's output says how it went; other results say it first. */
+/** The end of a command's output has its result; other results begin with it. */
 function lastLine(name, result) {
   const lines = (result.text || result.title || '').split('\n').map((line) => line.trim()).filter((line) => /\w/.test(line));
   return (name === 'Bash' ? lines.at(-1) : lines[0]) ?? '';

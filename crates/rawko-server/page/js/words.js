@@ -1,4 +1,4 @@
-// How times, amounts and states are said. Apart, so that the same thing reads the same everywhere, in the words of the glossary.
+// The words for times, amounts and states. Apart, so that the same thing reads the same everywhere, in the words of the glossary.
 
 const count = new Intl.NumberFormat('en-GB');
 const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });

@@ -13,6 +13,7 @@ use super::requests;
 use super::transport::{Incoming, Transport};
 use crate::channels::Channels;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
+use crate::role::AgentNames;
 use crate::tokens::ServerTokens;
 
 /// Time limit for registration on a new connection.
@@ -38,9 +39,9 @@ pub(crate) type OnGuess = Arc<dyn Fn() + Send + Sync>;
 /// Origin of a connection.
 #[derive(Clone)]
 pub(crate) enum ConnectionOrigin {
-    /// From outside. `trusted`: it has already authenticated, or no token is required.
+    /// From outside. `names`: those that it may register, if it has already authenticated.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket comes from outside"))]
-    Socket { trusted: bool, on_guess: OnGuess },
+    Socket { names: Option<AgentNames>, on_guess: OnGuess },
     /// Started by the server. `again`: it resumes its state from before the server stopped.
     Own { agent: AgentId, again: bool },
 }
@@ -141,26 +142,35 @@ fn may_register(
             format!("unsupported protocol version {protocol}; this server supports version {PROTOCOL}");
         return Err(RejectedRegistration::new("unsupported_version", words));
     }
-    if let ConnectionOrigin::Socket { trusted: false, on_guess } = door
-        && !connections.tokens.let_in_agent(token.as_deref())
-    {
-        if token.as_deref().is_some_and(|token| connections.tokens.find(token).is_none()) {
-            on_guess();
+    let names = match door {
+        ConnectionOrigin::Socket { names: Some(names), .. } => names.clone(),
+        ConnectionOrigin::Socket { names: None, on_guess } => {
+            connections.tokens.let_in_agent(token.as_deref()).ok_or_else(|| {
+                if token.as_deref().is_some_and(|token| connections.tokens.find(token).is_none()) {
+                    on_guess();
+                }
+                RejectedRegistration::new("unauthorized", "missing or invalid token")
+            })?
         }
-        return Err(RejectedRegistration::new("unauthorized", "missing or invalid token"));
-    }
+        ConnectionOrigin::Own { agent, .. } => AgentNames::Only(agent.0.as_str().into()),
+    };
     if !is_name(agent) {
         return Err(RejectedRegistration::new(
             "invalid_name",
             "a name must have at most 64 letters, digits, `-` and `_`",
         ));
     }
-    let agent = AgentId::from(agent.as_str());
-    match door {
-        ConnectionOrigin::Own { agent: expected, .. } if *expected != agent => Err(
-            RejectedRegistration::new("invalid_name", format!("this process must register as `{expected}`")),
-        ),
-        ConnectionOrigin::Own { .. } | ConnectionOrigin::Socket { .. } => Ok((agent, message)),
+    match names {
+        AgentNames::Only(expected) if *expected != **agent => Err(RejectedRegistration::new(
+            "invalid_name",
+            match door {
+                ConnectionOrigin::Own { .. } => format!("this process must register as `{expected}`"),
+                ConnectionOrigin::Socket { .. } => {
+                    format!("the token of the agent `{expected}` cannot register as `{agent}`")
+                }
+            },
+        )),
+        AgentNames::Only(_) | AgentNames::Any => Ok((AgentId::from(agent.as_str()), message)),
     }
 }
 

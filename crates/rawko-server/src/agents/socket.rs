@@ -9,6 +9,7 @@ use super::connection::{AgentConnections, ConnectionOrigin, OnGuess, serve};
 use super::transport::{Incoming, Transport};
 use crate::http::{ErrorResponse, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
+use crate::role::AgentNames;
 
 /// Larger messages are not read: the connection ends without an error message.
 const FRAME_BYTES_MAX: usize = 8 * MESSAGE_BYTES_MAX;
@@ -28,12 +29,12 @@ impl Gatekeeper {
     }
 }
 
-/// Accepts a connection. `trusted`: it has already authenticated, or no token is required. `on_guess`: called on a
-/// wrong token.
+/// Accepts a connection. `names`: those of its token, if it has already authenticated. `on_guess`: called on a wrong
+/// token.
 pub(crate) fn connect(
     gate: &Gatekeeper,
     upgrade: WebSocketUpgrade,
-    trusted: bool,
+    names: Option<AgentNames>,
     on_guess: OnGuess,
 ) -> Result<Response, ErrorResponse> {
     let full = |_| ErrorResponse::new(ProblemCode::Unavailable, "too many connected agents");
@@ -41,7 +42,7 @@ pub(crate) fn connect(
     let connections = gate.connections.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        serve(Socket(socket), connections, ConnectionOrigin::Socket { trusted, on_guess }).await;
+        serve(Socket(socket), connections, ConnectionOrigin::Socket { names, on_guess }).await;
         drop(place);
     }))
 }

@@ -26,6 +26,11 @@ pub trait RoundJudge: Send + Sync {
         Box::pin(std::future::ready(()))
     }
 
+    /// Starts the rounds anew, because a person posted while the channel rested. Agents get their turns meanwhile.
+    fn start(&self, _channel: String, _agents: Vec<String>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// `None` if there is nothing to judge; then the rounds alone count.
     fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<RoundJudgement>> + Send>>;
 }

@@ -193,6 +193,9 @@ impl Room {
             self.keeping.ensure_member(&self.channel.name, agent).await?;
         }
         self.keeping.commit(&next, &event, &effects).await?;
+        if matches!(event, ChannelEvent::PersonSpoke { .. }) && self.channel.turn.is_none() {
+            self.start_rounds();
+        }
         self.committed(next, &effects);
         Ok(effects)
     }
@@ -216,13 +219,24 @@ impl Room {
         }
     }
 
+    /// Before the turn is granted: the start is what the agents find.
+    fn start_rounds(&self) {
+        if let Some(judge) = &self.judge {
+            tokio::spawn(judge.start(self.channel.name.clone(), self.agents()));
+        }
+    }
+
+    fn agents(&self) -> Vec<String> {
+        let members = self.channel.members.iter().filter(|(_, member)| member.assigned);
+        members.map(|(agent, _)| agent.to_string()).collect()
+    }
+
     /// Has the round judged meanwhile; turns continue until the judgement arrives.
     fn judge_round(&self) {
         let Some(judge) = self.judge.clone() else { return };
-        let members = self.channel.members.iter().filter(|(_, member)| member.assigned);
         let round = EndedRound {
             channel: self.channel.name.clone(),
-            agents: members.map(|(agent, _)| agent.to_string()).collect(),
+            agents: self.agents(),
             without: self.channel.rounds.without,
             memory: self.channel.rounds.memory.clone(),
         };

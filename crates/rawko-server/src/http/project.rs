@@ -47,6 +47,10 @@ pub trait ProjectService: Send + Sync {
     fn settings(&self) -> Vec<SettingsText> {
         Vec::new()
     }
+    /// Adds rules to `permissions.allow` of the settings of the user that runs the server. Blocks.
+    fn allow_always(&self, _rules: &[String]) -> Result<(), ErrorResponse> {
+        Err(ErrorResponse::new(ProblemCode::NotPossible, "this server has no settings to add a rule to"))
+    }
     /// Writes a chart to a file of the project, trusts the file, and returns its name. Blocks.
     fn save_chart(&self, _: SaveChart) -> Result<String, ErrorResponse> {
         Err(ErrorResponse::new(ProblemCode::NotPossible, "this server has no project to save to"))

@@ -9,13 +9,13 @@ use rawko_store::InstanceStatus;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorData,
-    ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::charts::{SEND, WAIT};
+use super::charts::{SEND, TASK, WAIT};
 use super::people::AskOutcome;
+use super::reports::CallReports;
 use super::{InstanceView, McpServer, not_found};
 
 /// Timers within this time are waited for.
@@ -31,13 +31,18 @@ impl McpServer {
             let (id, seen) = self.opened(state)?;
             let view = self.view(&id).await?;
             self.answers(&view, seen, request.input_responses.unwrap_or_default(), context).await?;
-            return self.follow(id, context).await;
+            let reports = self.reports(context, false);
+            return self.follow(id, reports, context).await;
         }
         let arguments = request.arguments.unwrap_or_default();
         let name = request.name.as_ref();
         let (id, is_new) = match name {
             SEND => (self.send(&arguments).await?, false),
             WAIT => (instance_of(&arguments)?, false),
+            TASK if self.has_tasks() => match self.start_task(Value::Object(arguments)).await? {
+                Ok(id) => (id, true),
+                Err(why) => return Ok(refused(why).into()),
+            },
             _ => match self.start(name, Value::Object(arguments)).await? {
                 Ok(id) => (id, true),
                 Err(why) => return Ok(refused(why).into()),
@@ -47,9 +52,13 @@ impl McpServer {
             context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         if is_new && has_tasks {
             let view = self.view(&id).await?;
-            return Ok(CallToolResponse::Task(CreateTaskResult::new(view.task())));
+            // A workflow that is over already needs no polling.
+            if view.document.row.outcome.is_none() {
+                return Ok(CallToolResponse::Task(CreateTaskResult::new(view.task())));
+            }
         }
-        self.follow(id, context).await
+        let reports = self.reports(context, is_new);
+        self.follow(id, reports, context).await
     }
 
     /// Starts an instance; the reason of a refusal is for the model.
@@ -57,6 +66,14 @@ impl McpServer {
         let edition = self.edition(tool).ok_or_else(|| not_found(&format!("there is no tool `{tool}`")))?;
         let started = self.engine().start(edition, input.into(), None, Data::Null).await;
         Ok(started.map(|receipt| receipt.instance.to_string()).map_err(|error| error.to_string()))
+    }
+
+    /// Starts a task of the project's agents; the reason of a refusal is for the model.
+    async fn start_task(&self, arguments: Value) -> Result<Result<String, String>, ErrorData> {
+        let task = serde_json::from_value(arguments)
+            .map_err(|error| not_found(&format!("the arguments of `{TASK}`: {error}")))?;
+        let started = self.options.project.start_task(task).await;
+        Ok(started.map(|receipt| receipt.instance.to_string()).map_err(|error| error.detail().to_owned()))
     }
 
     async fn send(&self, arguments: &serde_json::Map<String, Value>) -> Result<String, ErrorData> {
@@ -73,10 +90,11 @@ impl McpServer {
     async fn follow(
         &self,
         id: String,
+        mut reports: CallReports,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         loop {
-            let settled = self.settled(&id, context).await?;
+            let settled = self.settled(&id, &mut reports, context).await?;
             let view = self.view(&id).await?;
             if matches!(settled, SettleReason::Waiting(_)) && !view.asks.is_empty() {
                 match self.ask(&id, &view, context).await? {
@@ -93,18 +111,17 @@ impl McpServer {
     async fn settled(
         &self,
         id: &str,
+        reports: &mut CallReports,
         context: &RequestContext<RoleServer>,
     ) -> Result<SettleReason, ErrorData> {
-        let token = context.meta.get_progress_token();
         let mut changes = self.engine().changes();
-        let mut told = None;
         let settled = self.engine().settled(id.to_owned(), PATIENCE);
         tokio::pin!(settled);
         loop {
             tokio::select! {
                 biased;
                 settled = &mut settled => {
-                    self.report(id, token.as_ref(), &mut told, context).await;
+                    reports.send(self, id, context).await;
                     return settled.map_err(|error| not_found(&error.to_string()));
                 }
                 () = context.ct.cancelled() => {
@@ -114,32 +131,10 @@ impl McpServer {
                     if changed.is_err() {
                         return Err(ErrorData::internal_error("the host closes", None));
                     }
-                    self.report(id, token.as_ref(), &mut told, context).await;
+                    reports.send(self, id, context).await;
                 }
             }
         }
-    }
-
-    /// Sends the number of the step and the active states, if they changed.
-    async fn report(
-        &self,
-        id: &str,
-        token: Option<&ProgressToken>,
-        told: &mut Option<u64>,
-        context: &RequestContext<RoleServer>,
-    ) {
-        let Some(token) = token else { return };
-        let Ok(view) = self.view(id).await else { return };
-        let step = view.document.row.step;
-        if *told == Some(step) {
-            return;
-        }
-        *told = Some(step);
-        let states = view.document.row.configuration.unwrap_or_default().join(", ");
-        // Small numbers of steps are exact.
-        let progress = u32::try_from(step).map_or(f64::MAX, f64::from);
-        let note = ProgressNotificationParam::new(token.clone(), progress).with_message(states);
-        let _ = context.peer.notify_progress(note).await;
     }
 }
 
@@ -201,7 +196,7 @@ impl InstanceView {
             }
             (_, false) => {
                 format!(
-                    "the workflow `{id}` waits for a person: answer with `rawko answer {id}`, then call {WAIT}."
+                    "the workflow `{id}` waits for a person: answer with `rawko approve {id}` or `rawko deny {id}`, then call {WAIT}."
                 )
             }
             (_, true) if !waits.events.is_empty() => {

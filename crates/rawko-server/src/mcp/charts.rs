@@ -1,5 +1,6 @@
 //! Charts as tools: the name, the description and the input schema of each published chart, from its own text.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rawko_chart::SpannedValue;
@@ -8,40 +9,72 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::McpServer;
+use crate::http::ChartOrigin;
 
 /// Sends an event to an instance.
 pub(super) const SEND: &str = "rawko_send";
 /// Waits for an instance that an earlier call started.
 pub(super) const WAIT: &str = "rawko_wait";
+/// Starts a task of the project's agents.
+pub(super) const TASK: &str = "rawko_task";
+
+/// The protocol's own limit.
+const NAME_CHARS_MAX: usize = 128;
+
+/// Charts of rawko itself that other parts of it start, never a caller.
+const INTERNAL: [&str; 6] = ["agent", "agent_lifecycle", "channel", "speaker", "task_queue", "trigger_log"];
 
 impl McpServer {
-    /// Returns the newest version of each published chart.
+    /// Returns the newest version of each published chart that a caller may start.
     fn editions(&self) -> Vec<Edition> {
         let library = self.engine().library();
+        let tasks = self.options.project.task_chart();
+        let is_internal = |edition: &Edition| {
+            let (id, version) = (edition.chart.id(), edition.chart.version());
+            let is_own = || self.options.project.origin(id, version) == Some(ChartOrigin::BuiltIn);
+            id == tasks || (INTERNAL.contains(&id) && is_own())
+        };
         let is_newest = |edition: &Edition| {
             library
                 .resolve(edition.chart.id())
                 .is_ok_and(|newest| newest.chart.hash() == edition.chart.hash())
         };
-        library.offered().into_iter().filter(is_newest).collect()
+        library.offered().into_iter().filter(|it| is_newest(it) && !is_internal(it)).collect()
+    }
+
+    /// Returns the charts with the names of their tools, each name once: clients reject a list with a name twice.
+    fn named_editions(&self) -> Vec<(String, Edition)> {
+        let mut taken = BTreeSet::from([SEND.to_owned(), WAIT.to_owned(), TASK.to_owned()]);
+        let named = |edition: Edition| {
+            let name = tool_name(edition.chart.id(), &taken);
+            taken.insert(name.clone());
+            (name, edition)
+        };
+        self.editions().into_iter().map(named).collect()
     }
 
     pub(super) fn edition(&self, tool: &str) -> Option<Edition> {
-        self.editions().into_iter().find(|edition| tool_name(edition.chart.id()) == tool)
+        self.named_editions().into_iter().find(|(name, _)| name == tool).map(|(_, edition)| edition)
     }
 
     pub(super) fn edition_of(&self, chart: &str) -> Option<Edition> {
         self.engine().library().resolve(chart).ok()
     }
 
-    /// Returns the tools of all charts, then those for instances that wait.
+    /// Returns true if the project has agents to give a task to.
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.options.project.agents().is_empty()
+    }
+
+    /// Returns the tools of all charts, then those for tasks and for instances that wait.
     pub(super) fn tools(&self) -> Vec<Tool> {
-        let charts = self.editions().into_iter().map(|edition| {
+        let charts = self.named_editions().into_iter().map(|(name, edition)| {
             let chart = &edition.chart;
             let text = chart.description().unwrap_or("A workflow.").trim().to_owned();
-            Tool::new(tool_name(chart.id()), text, Arc::new(input_schema(&edition.text)))
+            Tool::new(name, text, Arc::new(input_schema(&edition.text)))
         });
-        charts.chain([send(), wait()]).collect()
+        let task = self.has_tasks().then(task);
+        charts.chain(task).chain([send(), wait()]).collect()
     }
 
     pub(super) fn chart_ids(&self) -> Vec<String> {
@@ -49,12 +82,33 @@ impl McpServer {
     }
 }
 
-/// Returns the id of a chart in the characters that every client accepts.
-pub(super) fn tool_name(id: &str) -> String {
+/// Returns the id of a chart in the characters that every client accepts, with a hash if that name is taken.
+fn tool_name(id: &str, taken: &BTreeSet<String>) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '-' || letter == '_' { letter } else { '_' }
     };
-    id.chars().map(letter).take(128).collect()
+    let name: String = id.chars().map(letter).take(NAME_CHARS_MAX).collect();
+    if !taken.contains(&name) {
+        return name;
+    }
+    let hash = blake3::hash(id.as_bytes()).to_hex();
+    name.chars().take(NAME_CHARS_MAX - 9).chain(['_']).chain(hash.chars().take(8)).collect()
+}
+
+fn task() -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "task": {"type": "string", "description": "The task in plain language."},
+            "agent": {"type": "string", "description": "Agent that runs first; chosen if omitted."},
+            "max_iterations": {"type": "integer", "minimum": 1, "description": "Stop after this many agent runs."},
+            "max_budget_usd": {"type": "number", "description": "Stop once this much is spent (USD)."},
+            "timeout": {"type": "string", "description": "Stop after this time: `30m`."}
+        },
+        "required": ["task"],
+        "additionalProperties": false
+    });
+    Tool::new(TASK, "Run a task with the agents of this project, and return its result.", object(schema))
 }
 
 fn send() -> Tool {
@@ -150,6 +204,16 @@ mod tests {
                 }
             })
         );
-        assert_eq!(tool_name("reports/daily v2"), "reports_daily_v2");
+    }
+
+    #[test]
+    fn each_tool_has_a_name_of_its_own() {
+        let mut taken = BTreeSet::from([SEND.to_owned()]);
+        assert_eq!(tool_name("reports/daily v2", &taken), "reports_daily_v2");
+        taken.insert("reports_daily_v2".to_owned());
+        let second = tool_name("reports.daily.v2", &taken);
+        assert!(second.starts_with("reports_daily_v2_") && second.len() == 25, "{second}");
+        assert_ne!(tool_name(SEND, &taken), SEND);
+        assert_eq!(tool_name(&"ä".repeat(300), &taken).len(), NAME_CHARS_MAX);
     }
 }

@@ -1,11 +1,13 @@
 //! The methods of the protocol, each in one line.
 
+#![expect(deprecated, reason = "logging is deprecated, and clients of 2025-11-25 use it")]
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ErrorData, GetTaskParams, GetTaskResult,
     Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -25,12 +27,17 @@ impl ServerHandler for McpServer {
             .enable_prompts()
             .enable_resources()
             .enable_resources_subscribe()
+            .enable_logging()
             .enable_tools()
             .enable_tasks()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("rawko", self.options.version))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.set_log_threshold(request.level, &context)
     }
 
     async fn list_tools(

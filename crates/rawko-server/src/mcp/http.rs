@@ -16,6 +16,7 @@ const PATH: &str = "/mcp";
 pub(crate) fn routes(app: &App, router: Router<App>) -> Router<App> {
     let options = McpOptions {
         engine: Arc::clone(app.engine()),
+        project: Arc::clone(app.project()),
         world: app.world().clone(),
         clock: app.clock(),
         version: app.version(),

@@ -5,7 +5,9 @@ mod calls;
 mod charts;
 mod handler;
 mod http;
+mod logging;
 mod people;
+mod reports;
 mod resources;
 mod subscriptions;
 mod tasks;
@@ -21,13 +23,18 @@ use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub(crate) use http::routes;
+use logging::LogThreshold;
 use subscriptions::Subscriptions;
+
+use crate::http::{NoProject, ProjectService};
 
 /// What an MCP server needs to know of its host.
 #[derive(Clone)]
 pub struct McpOptions {
     /// Host of the instances.
     pub engine: Arc<dyn Engine>,
+    /// The project, whose agents take tasks.
+    pub project: Arc<dyn ProjectService>,
     /// Values that expressions see besides context and event.
     pub world: World,
     /// Source of the current time.
@@ -45,6 +52,7 @@ impl McpOptions {
     pub fn new(engine: Arc<dyn Engine>, key: [u8; 32]) -> McpOptions {
         McpOptions {
             engine,
+            project: Arc::new(NoProject),
             world: World::default(),
             clock: Arc::new(SystemClock),
             version: env!("CARGO_PKG_VERSION"),
@@ -79,6 +87,8 @@ pub(crate) struct McpServer {
     options: Arc<McpOptions>,
     /// Resources that the client of this session watches.
     subscriptions: Arc<Subscriptions>,
+    /// The least severe log lines that the client of this session wants.
+    log_threshold: Arc<LogThreshold>,
 }
 
 /// An instance as the tools and tasks show it.
@@ -89,12 +99,16 @@ pub(crate) struct InstanceView {
 
 impl McpServer {
     pub(crate) fn new(options: McpOptions) -> Self {
-        Self { options: Arc::new(options), subscriptions: Arc::default() }
+        Self { options: Arc::new(options), subscriptions: Arc::default(), log_threshold: Arc::default() }
     }
 
     /// Returns the handler of another session.
     fn another(&self) -> Self {
-        Self { options: Arc::clone(&self.options), subscriptions: Arc::default() }
+        Self {
+            options: Arc::clone(&self.options),
+            subscriptions: Arc::default(),
+            log_threshold: Arc::default(),
+        }
     }
 
     fn engine(&self) -> &Arc<dyn Engine> {

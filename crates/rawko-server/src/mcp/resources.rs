@@ -52,22 +52,18 @@ impl McpServer {
             let uri = uri.clone();
             move || ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
         };
-        let path = uri.strip_prefix("rawko://").ok_or_else(&missing)?.to_owned();
-        let parts: Vec<String> = path.split('/').map(str::to_owned).collect();
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let (kind, text) = match parts.as_slice() {
-            ["instances", id] => {
-                let view = self.view(id).await.map_err(|_| missing())?;
+        let (kind, id, part) = parts(&uri).ok_or_else(&missing)?;
+        let (kind, text) = match (kind, part) {
+            ("instances", "") => {
+                let view = self.view(&id).await.map_err(|_| missing())?;
                 (JSON, serde_json::to_string_pretty(&view.document).unwrap_or_default())
             }
-            ["instances", id, "journal"] => {
-                let id = (*id).to_owned();
+            ("instances", "journal") => {
                 let absent = missing.clone();
                 let lines = self.blocking(move |server| server.journal(&id).ok_or_else(absent)).await?;
                 (LINES, lines)
             }
-            ["instances", id, "drawing"] => {
-                let id = (*id).to_owned();
+            ("instances", "drawing") => {
                 let absent = missing.clone();
                 (
                     SVG,
@@ -75,11 +71,11 @@ impl McpServer {
                         .await?,
                 )
             }
-            ["charts", id] => {
-                ("application/yaml", self.edition_of(id).ok_or_else(&missing)?.text.to_string())
+            ("charts", "") => {
+                ("application/yaml", self.edition_of(&id).ok_or_else(&missing)?.text.to_string())
             }
-            ["charts", id, "drawing"] => {
-                let edition = self.edition_of(id).ok_or_else(&missing)?;
+            ("charts", "drawing") => {
+                let edition = self.edition_of(&id).ok_or_else(&missing)?;
                 let svg =
                     self.blocking(move |_| Ok(draw::svg(&edition.chart, &SvgOptions::default()))).await?;
                 (SVG, svg)
@@ -110,4 +106,39 @@ fn drawing(reader: &SnapshotReader, id: &str) -> Option<String> {
     let restored = reader.snapshot(&row, None).ok()?;
     let active = active_nodes(&restored.chart, restored.snapshot.configuration());
     Some(draw::svg(&restored.chart, &SvgOptions { active: &active, ..SvgOptions::default() }))
+}
+
+/// Returns the instance that an address belongs to.
+pub(super) fn instance_of(uri: &str) -> Option<String> {
+    parts(uri).filter(|(kind, _, _)| *kind == "instances").map(|(_, id, _)| id)
+}
+
+/// Splits an address: `instances` or `charts`, the id, and `journal`, `drawing` or nothing. An id may have slashes.
+fn parts(uri: &str) -> Option<(&str, String, &str)> {
+    let (kind, rest) = uri.strip_prefix("rawko://")?.split_once('/')?;
+    let (id, part) = match rest.rsplit_once('/') {
+        Some((id, part @ ("journal" | "drawing"))) => (id, part),
+        _ => (rest, ""),
+    };
+    // A client that fills in a template escapes `:` and the like.
+    Some((kind, unescaped(id), part))
+}
+
+/// Replaces `%3A` and the like by their characters.
+fn unescaped(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [first, tail @ ..] = rest {
+        let code = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

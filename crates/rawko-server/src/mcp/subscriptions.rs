@@ -10,6 +10,7 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::task::JoinHandle;
 
 use super::McpServer;
+use super::resources::instance_of;
 
 /// The watched addresses of one session; watching ends with it.
 #[derive(Default)]
@@ -34,8 +35,7 @@ struct InstanceWatch {
 
 impl InstanceWatch {
     fn new(engine: &Arc<dyn Engine>, uri: String) -> Self {
-        let path = uri.strip_prefix("rawko://instances/");
-        let id = path.and_then(|path| path.split('/').next()).map(str::to_owned);
+        let id = instance_of(&uri);
         let mut watch = Self { engine: Arc::clone(engine), uri, id, known: None };
         watch.changed();
         watch

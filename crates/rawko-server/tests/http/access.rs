@@ -115,7 +115,9 @@ async fn a_one_time_link_logs_a_browser_in_once() {
 async fn an_agents_token_connects_an_agent_and_nothing_else() {
     let server = guarded().await;
     let secret = SECRETS[3].1;
-    assert_eq!(registered(server.address(), secret).await, 200);
+    // Under the name of the token, and no other.
+    assert_eq!(registered(server.address(), secret, "agent").await, 200);
+    assert_eq!(registered(server.address(), secret, "ada").await, 403);
     let log_in = server.post("/v1/session", json!({"token": secret})).send().await;
     assert_eq!((log_in.status, log_in.header("set-cookie")), (403, None));
     let health = server.get("/v1/health").token(secret).send().await;
@@ -148,7 +150,7 @@ async fn guessing_tokens_is_slow() {
                 "session" => server.post("/v1/session", json!({"token": guess})).send().await.status,
                 "link" => server.get(&format!("/login/{guess}")).send().await.status,
                 "bearer" => server.get("/v1/charts").token(&guess).send().await.status,
-                _ => registered(server.address(), &guess).await,
+                _ => registered(server.address(), &guess, "ada").await,
             });
         }
         assert_eq!((statuses[0], statuses[9]), (401, 429), "{way}: {statuses:?}");
@@ -158,16 +160,23 @@ async fn guessing_tokens_is_slow() {
 }
 
 /// Returns the result of registering with a token, as an HTTP status.
-async fn registered(address: SocketAddr, token: &str) -> u16 {
+async fn registered(address: SocketAddr, token: &str, agent: &str) -> u16 {
     let mut socket = match tokio_tungstenite::connect_async(format!("ws://{address}/v1/agents")).await {
         Ok((socket, _)) => socket,
         Err(Error::Http(refused)) => return refused.status().as_u16(),
         Err(other) => panic!("{other}"),
     };
-    let register = json!({"type": "register", "protocol": 1, "agent": "ada", "token": token});
+    let register = json!({"type": "register", "protocol": 1, "agent": agent, "token": token});
     socket.send(Message::Text(register.to_string().into())).await.unwrap();
     let heard = socket.next().await.unwrap().unwrap().into_text().unwrap();
-    if heard.contains("unauthorized") { 401 } else { 200 }
+    match heard.as_str() {
+        heard if heard.contains("unauthorized") => 401,
+        heard if heard.contains("invalid_name") => 403,
+        heard => {
+            assert!(heard.contains("registered"), "{heard}");
+            200
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,7 +25,7 @@ async fn agents_and_how_they_are() {
     server.stop().await;
 }
 
-/// Connects and registers as `ada`; returns the server's first message.
+/// Connects and registers as `agent`, the name of the token of an agent; returns the server's first message.
 async fn register(server: &TestServer, bearer: Option<&str>, token: Option<&str>) -> Value {
     use futures_util::{SinkExt, StreamExt};
     let mut request = format!("ws://{}/v1/agents", server.address()).into_client_request().unwrap();
@@ -33,7 +33,8 @@ async fn register(server: &TestServer, bearer: Option<&str>, token: Option<&str>
         request.headers_mut().insert("authorization", format!("Bearer {bearer}").parse().unwrap());
     }
     let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-    let hello = json!({"type": "register", "protocol": 1, "agent": "ada", "observe": false, "token": token});
+    let hello =
+        json!({"type": "register", "protocol": 1, "agent": "agent", "observe": false, "token": token});
     socket.send(hello.to_string().into()).await.unwrap();
     let first = socket.next().await.unwrap().unwrap();
     serde_json::from_str(first.to_text().unwrap()).unwrap()

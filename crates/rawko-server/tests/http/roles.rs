@@ -82,6 +82,7 @@ async fn every_route_with_every_role() {
         POST   /v1/charts/save                    token? role? role? role? role? in
         POST   /v1/charts/simulate                token? role? role? in in in
         POST   /v1/charts/suggest                 token? role? role? in in in
+        POST   /v1/charts/verify                  token? role? role? role? in in
         GET    /v1/charts/{id}                    token? role? role? in in in
         GET    /v1/charts/{id}/graph              token? role? role? in in in
         POST   /v1/charts/{id}/scenarios          token? role? role? role? role? in

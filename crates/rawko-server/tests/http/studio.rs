@@ -60,6 +60,29 @@ async fn what_cannot_be_simulated_is_a_problem() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_trace_of_a_violation_replays_in_the_simulation() {
+    let server = open().await;
+    let text = format!("{ORDER}properties: {{asks_first: {{never: \"in('paying')\"}}}}\n");
+    let proof = server.post("/v1/charts/verify", json!({"text": text})).send().await.json();
+    let properties = proof["properties"].as_array().unwrap();
+    let named = |name: &str| properties.iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!(named("no_trap")["verdict"], "holds", "{proof}");
+    let violated = named("asks_first");
+    assert_eq!(violated["verdict"], "violated", "{proof}");
+    let trace = &violated["trace"];
+    let run = json!({"text": text, "input": trace["input"], "services": trace["services"], "stimuli": trace["events"]});
+    let played = server.post("/v1/charts/simulate", run).send().await.json();
+    let last = played["lines"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["report"]["configuration"], json!(["paying"]), "{trace}");
+    let invalid = format!("{ORDER}properties: {{x: {{never: \"in(\"}}}}\n");
+    for text in ["id: [a", &invalid] {
+        let answer = server.post("/v1/charts/verify", json!({"text": text})).send().await;
+        assert_eq!(answer.json()["code"], "rawko::api::invalid_chart", "{answer:?}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_an_admin_saves_and_only_a_chart_without_errors() {
     let server = guarded().await;
     for (role, status) in [(Role::Read, 403), (Role::Operate, 403), (Role::Admin, 422)] {

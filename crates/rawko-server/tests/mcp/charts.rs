@@ -85,6 +85,12 @@ pub(crate) fn all() -> Vec<Edition> {
          states:\n    one: {after: {50ms: two}}\n    two: {after: {50ms: three}}\n    three: {after: {50ms: done}}\n    \
          done: {type: final, output: \"{content: [{type: 'text', text: 'done'}]}\"}\n"
             .to_owned(),
+        "statechart:\n  id: test_tool_with_logging\n  version: 1.0.0\n  description: Logs three lines.\n  initial: one\n  \
+         states:\n    one: {entry: [{type: log, message: \"'Tool execution started'\"}], after: {50ms: two}}\n    \
+         two: {entry: [{type: log, message: \"'Tool processing data'\"}], after: {50ms: done}}\n    \
+         done:\n      type: final\n      entry: [{type: log, message: \"'Tool execution completed'\"}]\n      \
+         output: \"{content: [{type: 'text', text: 'done'}]}\"\n"
+            .to_owned(),
         "statechart:\n  id: review\n  version: 1.0.0\n  description: A person approves an amount.\n  initial: asking\n  \
          context: {amount: 0, by: null}\n  states:\n    asking:\n      on:\n        RAISED:\n          target: asking\n          \
          reenter: true\n          actions: [{type: assign, context_updates: {amount: event.data.amount}}]\n      invoke:\n        id: approval\n        src: human\n        \
@@ -100,7 +106,51 @@ pub(crate) fn all() -> Vec<Edition> {
             .to_owned(),
     ];
     charts
-        .iter()
-        .map(|text| Edition::read("chart.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}")))
+        .into_iter()
+        .chain(tasks())
+        .map(|text| Edition::read("chart.yaml", &text).unwrap_or_else(|error| panic!("{error}\n{text}")))
         .collect()
+}
+
+/// The charts behind the tools of the scenarios about tasks.
+fn tasks() -> Vec<String> {
+    let slow = |id: &str, context: &str, delay: &str, output: &str| {
+        format!(
+            "statechart:\n  id: {id}\n  version: 1.0.0\n  description: Works for a while.\n  initial: working\n  \
+             context: {{{context}}}\n  states:\n    working:\n      after: [{{delay: {delay}, target: done}}]\n    \
+             done: {{type: final, output: \"{output}\"}}\n"
+        )
+    };
+    let confirm = "{type: 'object', properties: {confirm: {type: 'boolean'}}, required: ['confirm']}";
+    let question = |id: &str| {
+        format!(
+            "        {id}:\n          initial: asking\n          states:\n            asking:\n              invoke: {{id: {id}, \
+             src: human, input: \"{{title: '{id}', form: {confirm}}}\", onDone: answered, onError: answered}}\n            \
+             answered: {{type: final}}\n"
+        )
+    };
+    vec![
+        "statechart:\n  id: greet\n  version: 1.0.0\n  description: Greets.\n  initial: done\n  context: {name: ''}\n  \
+         states:\n    done: {type: final, output: \"{content: [{type: 'text', text: 'Hello, ' ~ context.name ~ '!'}]}\"}\n"
+            .to_owned(),
+        slow(
+            "slow_compute",
+            "seconds: 0, label: ''",
+            "context.seconds * 1000",
+            "{content: [{type: 'text', text: context.label ~ ' done'}]}",
+        ),
+        slow("failing_job", "", "1s", "{content: [{type: 'text', text: 'it failed'}], isError: true}"),
+        // A call that fails and that nothing handles: the instance stalls.
+        "statechart:\n  id: protocol_error_job\n  version: 1.0.0\n  description: Fails.\n  initial: working\n  states:\n    \
+         working: {invoke: {src: no_such_service, onDone: done}}\n    done: {type: final}\n"
+            .to_owned(),
+        asking("confirm_delete", &[("confirm", "'Delete?'", confirm)], "deleted: ").replace("message: null", "filename: ''"),
+        format!(
+            "statechart:\n  id: multi_input\n  version: 1.0.0\n  description: Asks twice at once.\n  initial: asking\n  \
+             states:\n    asking:\n      type: parallel\n      onDone: done\n      states:\n{}{}    \
+             done: {{type: final, output: \"{{content: [{{type: 'text', text: 'done'}}]}}\"}}\n",
+            question("first"),
+            question("second")
+        ),
+    ]
 }

@@ -16,6 +16,7 @@ mod instances;
 mod journal;
 mod journal_ends;
 mod log;
+mod open_files;
 mod owner;
 mod prune;
 mod published;
@@ -76,6 +77,8 @@ pub struct SqliteStore {
     /// The owner and what it publishes; `None` if opened read-only.
     owned: Option<(Owner, Arc<Published>)>,
     counts: StatusCounts,
+    /// Dropped last: the connections must be closed before.
+    _file: open_files::OpenStoreFile,
 }
 
 impl SqliteStore {
@@ -87,19 +90,25 @@ impl SqliteStore {
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: SqliteOptions) -> Result<SqliteStore, StoreError> {
         owner::refuse_lost_file(path)?;
-        wal::refuse_damage(path)?;
+        let check = || wal::refuse_damage(path);
+        let opened = open_files::open_checked(path, check, || Self::connect(path, options))?;
+        let ((write_side, readers), file) = opened;
+        let owned = write_side.as_ref().map(|side| (side.owner(), Arc::clone(side.published())));
+        let (place, write_side) = (path.to_owned(), write_side.map(Mutex::new));
+        Ok(SqliteStore { place, readers, write_side, owned, counts: StatusCounts::default(), _file: file })
+    }
+
+    fn connect(path: &Path, options: SqliteOptions) -> Result<(Option<WriteSide>, Readers), StoreError> {
         let write_side = match options.read_only {
             true => None,
             false => Some(WriteSide::open(path, options.size_max_bytes)?),
         };
-        let owned = write_side.as_ref().map(|side| (side.owner(), Arc::clone(side.published())));
         let readers = Readers::new(path);
         readers.visit(|connection| {
             schema::check(connection, path)?;
             owner::refuse_lost_log(connection, path)
         })??;
-        let (place, write_side) = (path.to_owned(), write_side.map(Mutex::new));
-        Ok(SqliteStore { place, readers, write_side, owned, counts: StatusCounts::default() })
+        Ok((write_side, readers))
     }
 
     /// Returns true for a file whose creation as a store was interrupted by an earlier release: there is nothing in it.

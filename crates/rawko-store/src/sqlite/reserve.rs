@@ -27,11 +27,11 @@ impl Reserve {
         Reserve { path: log::path(store), len }
     }
 
-    /// Extends the log if the last commit did. `len` is its length after that commit. A full disk is left to the commits
-    /// to report.
-    pub(super) fn extend(&mut self, len: u64) {
+    /// Extends the log if the last commit did, and returns its new length. `len` is its length after that commit. A full
+    /// disk is left to the commits to report.
+    pub(super) fn extend(&mut self, len: u64) -> Option<u64> {
         if len <= self.len || len >= LEN_MAX {
-            return;
+            return None;
         }
         let bytes = len.clamp(BYTES_MIN, BYTES_MAX).min(LEN_MAX - len);
         // Appended and never written at a position: another host may have taken over the log meanwhile, and its frames
@@ -41,5 +41,6 @@ impl Reserve {
             file.write_all(&zeros)
         });
         self.len = if appended.is_ok() { len + bytes } else { u64::MAX };
+        appended.is_ok().then_some(self.len)
     }
 }

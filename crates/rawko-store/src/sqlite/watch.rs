@@ -4,21 +4,15 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
 use super::log;
 use crate::StoreError;
 
-/// A check this recent is not repeated before a batch, because another follows it. Without the check before, a database
-/// truncated while the host was idle could have its full length again by then, from the checkpoint of that very batch.
-const FRESH: Duration = Duration::from_millis(10);
-
 /// The database and its log at the last check.
 pub(super) struct FileWatch {
     files: [WatchedFile; 2],
-    looked: Instant,
 }
 
 struct WatchedFile {
@@ -39,14 +33,12 @@ impl FileWatch {
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
         let log = log::path(&store);
         let files = [WatchedFile::new("the store", store)?, WatchedFile::new("the write-ahead log", log)?];
-        Ok(FileWatch { files, looked: Instant::now() })
+        Ok(FileWatch { files })
     }
 
     /// Fails if one of the files is gone, replaced, or shorter.
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
-        self.files.iter_mut().try_for_each(WatchedFile::check)?;
-        self.looked = Instant::now();
-        Ok(())
+        self.files.iter_mut().try_for_each(WatchedFile::check)
     }
 
     /// Returns the length of the log at the last check.
@@ -54,9 +46,10 @@ impl FileWatch {
         self.files[1].len
     }
 
-    /// Like [`FileWatch::check`], unless it ran a moment ago.
-    pub(super) fn check_if_idle(&mut self) -> Result<(), StoreError> {
-        if self.looked.elapsed() < FRESH { Ok(()) } else { self.check() }
+    /// Sets the length of the log, with space that this handle has just reserved at its end. A log that was emptied does
+    /// not reach this length again by the next batch, which ends within the reserved space.
+    pub(super) fn set_log_len(&mut self, len: u64) {
+        self.files[1].len = len;
     }
 
     /// Like [`FileWatch::check`], after this handle itself truncated the files.

@@ -144,7 +144,9 @@ impl WriteSide {
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))?;
-        self.reserve.extend(self.watch.log_len());
+        if let Some(len) = self.reserve.extend(self.watch.log_len()) {
+            self.watch.set_log_len(len);
+        }
         Ok(())
     }
 
@@ -201,9 +203,10 @@ impl WriteSide {
         self.watch.check_shrunk().map_err(|why| self.end(why))
     }
 
-    /// Stops writing if the file is not the one that was opened.
+    /// Stops writing if the file is not the one that was opened. The check behind the batch alone is not enough: a database
+    /// that was truncated could have its full length again by then, from the checkpoint of that very batch.
     fn look(&mut self) -> Result<(), StoreError> {
-        match self.watch.check_if_idle() {
+        match self.watch.check() {
             Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
             other => other,
         }

@@ -24,6 +24,10 @@ use super::outcome::{RefusedCall, ToolFailure};
 /// Source of the confinement rule in refusals.
 const SOURCE: &str = "the confinement of tools to the project";
 
+/// Judges the real path of an opened file, relative to the root: a link may have been put in its way after the path was
+/// judged.
+pub(crate) type PlaceCheck<'c> = &'c dyn Fn(&Path) -> Result<(), RefusedCall>;
+
 /// The project root and the rules for opening files below it.
 pub(crate) struct ProjectRoot {
     /// The root as it was given; paths may start with it.
@@ -95,20 +99,26 @@ impl ProjectRoot {
     }
 
     /// Opens a file for reading; rejects directories.
-    pub(crate) fn open_file(&self, path: &str) -> Result<(File, PathBuf), ToolFailure> {
+    pub(crate) fn open_file(
+        &self,
+        path: &str,
+        check: PlaceCheck<'_>,
+    ) -> Result<(File, PathBuf), ToolFailure> {
         let relative = self.relative(path)?;
         // Non-blocking: a pipe without a writer must not block a tool.
         let opened = self.open_below(&relative, OFlags::RDONLY | OFlags::NONBLOCK);
         let handle = opened.map_err(|error| self.failure(path, error))?;
         let real = self.place_of(&handle, &relative);
+        check(&real)?;
         Ok((File::from(handle), real))
     }
 
-    /// Opens a file found by a directory walk. Links are not followed: a target within the project is found on its own.
+    /// Opens a file found by a directory walk. No link is followed, not even in a directory above: the walk found none,
+    /// and the rules judged the path that it found.
     pub(crate) fn open_found(&self, path: &Path) -> io::Result<File> {
         let relative = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-        match self.open_below(relative, flags) {
+        match self.open_real(relative, flags) {
             Ok(handle) => Ok(File::from(handle)),
             Err(PathOpenError::Outside | PathOpenError::State) => Err(io::ErrorKind::PermissionDenied.into()),
             Err(PathOpenError::Io(error)) => Err(error),
@@ -121,6 +131,19 @@ impl ProjectRoot {
         let opened = self.open_below(&relative, path_handle_flags());
         let handle = opened.map_err(|error| self.failure(path, error))?;
         Ok(self.root.join(self.place_of(&handle, &relative)))
+    }
+
+    /// Opens a path that has no links: one that became a link meanwhile is refused.
+    pub(super) fn open_real(&self, place: &Path, flags: OFlags) -> Result<OwnedFd, PathOpenError> {
+        let root = self.handle.as_ref().map_err(|error| io::Error::from(error.kind()))?;
+        let asked = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        if self.state.as_ref().is_some_and(|state| place.starts_with(state)) {
+            return Err(PathOpenError::State);
+        }
+        open_beneath(root, asked, flags | OFlags::CLOEXEC, BeneathLinks::Never).map_err(|error| match error {
+            Errno::XDEV | Errno::LOOP => PathOpenError::Outside,
+            error => io::Error::from(error).into(),
+        })
     }
 
     pub(super) fn open_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, PathOpenError> {
@@ -164,6 +187,11 @@ impl ProjectRoot {
     pub(super) fn place_of(&self, handle: impl AsFd, asked: &Path) -> PathBuf {
         let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
         let real = std::fs::read_link(link).or_else(|_| self.root.join(asked).canonicalize());
+        // The kernel marks a file that was removed after it was opened.
+        let real = real.map(|real| match real.to_str().and_then(|text| text.strip_suffix(" (deleted)")) {
+            Some(before) if !real.exists() => PathBuf::from(before),
+            Some(_) | None => real,
+        });
         let real = real.ok().and_then(|real| real.strip_prefix(&self.root).map(Path::to_owned).ok());
         real.unwrap_or_else(|| asked.to_owned())
     }
@@ -215,29 +243,29 @@ mod tests {
         std::os::unix::fs::symlink("state/rawko", directory.path().join("link")).unwrap();
         std::os::unix::fs::symlink(&secret, directory.path().join("token")).unwrap();
         let project = ProjectRoot::new(directory.path()).with_state("state/rawko");
-        assert!(project.open_file("state/other").is_ok());
+        assert!(project.open_file("state/other", &|_| Ok(())).is_ok());
         for path in [
             "state/rawko/operator.token",
             "state/../state/rawko/operator.token",
             "link/operator.token",
             "token",
         ] {
-            let refused = project.open_file(path).unwrap_err();
+            let refused = project.open_file(path, &|_| Ok(())).unwrap_err();
             assert!(format!("{refused:?}").contains("path_protected"), "{path}: {refused:?}");
             assert!(
-                project.replace(path, b"mine").is_err() && project.check_writable(path).is_err(),
+                project.replace(path, b"mine", &|_| Ok(())).is_err() && project.check_writable(path).is_err(),
                 "{path}"
             );
         }
         for path in ["state/rawko/new", "state/rawko/projects/x/rawko.db", "link/new"] {
             assert!(
-                project.replace(path, b"mine").is_err() && project.check_writable(path).is_err(),
+                project.replace(path, b"mine", &|_| Ok(())).is_err() && project.check_writable(path).is_err(),
                 "{path}"
             );
         }
         assert!(project.searched("state/rawko").is_err());
         assert!(project.open_found(&project.root().join("state/rawko/operator.token")).is_err());
         assert_eq!(std::fs::read_to_string(&secret).unwrap(), "secret");
-        assert!(project.replace("state/other", b"y").is_ok());
+        assert!(project.replace("state/other", b"y", &|_| Ok(())).is_ok());
     }
 }

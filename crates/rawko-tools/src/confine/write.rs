@@ -1,8 +1,10 @@
 //! Writes within the project: whole files, moved into place by a rename, so that no reader sees a partial file. Because
 //! the file is new, a hard link to a file outside is never written through.
 //!
-//! Remaining races: another process may change the file between the check and the rename, and the last writer wins; and
-//! a directory that another process moves into `.git` at that moment is written to there.
+//! A write goes to the file that was checked: the directory is opened without following links after the file in it was checked,
+//! so a link that another process swaps in leads nowhere. Remaining races: another process may change the file between
+//! the check and the rename, and the last writer wins; and a directory that another process moves into `.git` at that
+//! moment is written to there.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,7 +19,7 @@ use rustix::fs::{
 use rustix::fs::{Gid, Uid};
 
 use super::place::{check_existing, check_repository, check_unprotected};
-use super::{PathOpenError, ProjectRoot, SOURCE, own_state};
+use super::{PathOpenError, PlaceCheck, ProjectRoot, SOURCE, own_state};
 use crate::outcome::{RefusedCall, ToolFailure};
 
 /// The result of a write.
@@ -39,8 +41,14 @@ struct WriteTarget {
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl ProjectRoot {
-    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<WriteResult, ToolFailure> {
+    pub(crate) fn replace(
+        &self,
+        path: &str,
+        content: &[u8],
+        check: PlaceCheck<'_>,
+    ) -> Result<WriteResult, ToolFailure> {
         let target = self.target(path)?;
+        check(&target.place)?;
         self.put(&target, content).map_err(|error| self.said(path, &error))?;
         Ok(WriteResult { path: target.place, bytes: content.len(), created: target.existing.is_none() })
     }
@@ -95,7 +103,8 @@ impl ProjectRoot {
             _ => return Err(format!("`{path}` is not a regular file").into()),
         }
         let parent = place.parent().unwrap_or(Path::new(""));
-        let directory = self.open_below(parent, path_handle_flags() | OFlags::DIRECTORY);
+        // The place has no links. One that is there now was put there after the file was checked.
+        let directory = self.open_real(parent, path_handle_flags() | OFlags::DIRECTORY);
         let directory = directory.map_err(|error| self.failure(path, error))?;
         Ok(WriteTarget { directory, place, existing: Some(stat) })
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use rawko_core::Value;
 
 use super::write::changed;
-use crate::confine::ProjectRoot;
+use crate::confine::{PlaceCheck, ProjectRoot};
 use crate::input::{flag, text};
 use crate::outcome::{ToolFailure, ToolOutcome};
 
@@ -13,7 +13,11 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Limit of locations listed for an ambiguous match.
 const PLACES_MAX: usize = 10;
 
-pub(crate) fn edit(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
+pub(crate) fn edit(
+    project: &ProjectRoot,
+    input: &Value,
+    check: PlaceCheck<'_>,
+) -> Result<ToolOutcome, ToolFailure> {
     let (path, old, new) = (text(input, "path"), text(input, "old_string"), text(input, "new_string"));
     if old.is_empty() {
         return Err("`old_string` is empty: to write a whole file use Write".to_owned().into());
@@ -21,7 +25,7 @@ pub(crate) fn edit(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, 
     if old == new {
         return Err("`old_string` and `new_string` are the same".to_owned().into());
     }
-    let before = content(project, path)?;
+    let before = content(project, path, check)?;
     // A model sees no carriage returns: in a file with CRLF its text is converted.
     let is_foreign = before.contains("\r\n") && !old.contains('\r') && !before.contains(old);
     let (old, new) = if is_foreign { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
@@ -38,7 +42,7 @@ pub(crate) fn edit(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, 
         _ if flag(input, "replace_all") => {}
         _ => return Err(not_unique(path, &before, &old, count).into()),
     }
-    let written = project.replace(path, before.replace(&old, &new).as_bytes())?;
+    let written = project.replace(path, before.replace(&old, &new).as_bytes(), check)?;
     let line = line_of(&before, before.find(&old).unwrap_or_default());
     let said = match count {
         1 => format!("Edited `{}` at line {line}.", written.path.display()),
@@ -59,8 +63,8 @@ fn is_done(before: &str, old: &str, new: &str) -> bool {
     before.match_indices(old).all(|(at, _)| within(at))
 }
 
-fn content(project: &ProjectRoot, path: &str) -> Result<String, ToolFailure> {
-    let (file, _) = project.open_file(path)?;
+fn content(project: &ProjectRoot, path: &str, check: PlaceCheck<'_>) -> Result<String, ToolFailure> {
+    let (file, _) = project.open_file(path, check)?;
     let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::confine::ProjectRoot;
+use crate::confine::{PlaceCheck, ProjectRoot};
 use crate::outcome::ToolFailure;
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -11,10 +11,10 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub(crate) fn raw(
     project: &ProjectRoot,
     path: &str,
-    from: Option<u32>,
-    count: Option<u32>,
+    (from, count): (Option<u32>, Option<u32>),
+    check: PlaceCheck<'_>,
 ) -> Result<String, ToolFailure> {
-    let (file, _) = project.open_file(path)?;
+    let (file, _) = project.open_file(path, check)?;
     let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {

@@ -7,7 +7,7 @@ use base64::Engine;
 use rawko_core::Value;
 
 use super::media::{IMAGE_BYTES_MAX, LOOKED_AT, image_type, is_binary};
-use crate::confine::ProjectRoot;
+use crate::confine::{PlaceCheck, ProjectRoot};
 use crate::input::{text, whole};
 use crate::outcome::{ToolFailure, ToolOutcome};
 use rawko_model::MessagePart;
@@ -18,9 +18,13 @@ const TEXT_BYTES_MAX: usize = 200_000;
 /// Reading stops at this offset.
 const SCANNED_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-pub(crate) fn read(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
+pub(crate) fn read(
+    project: &ProjectRoot,
+    input: &Value,
+    check: PlaceCheck<'_>,
+) -> Result<ToolOutcome, ToolFailure> {
     let path = text(input, "path");
-    let (mut file, place) = project.open_file(path)?;
+    let (mut file, place) = project.open_file(path, check)?;
     let said = |error: std::io::Error| ToolFailure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if about.is_dir() {
@@ -114,7 +118,7 @@ impl NumberedLines {
         }
         let mut content = self.text;
         if self.has_more {
-            content.push_str(&format!("[there is more: go on with offset {}]\n", self.last));
+            content.push_str(&format!("[more lines follow: continue with offset {}]\n", self.last));
         }
         ToolOutcome::ok(content)
     }

@@ -2,12 +2,16 @@
 
 use rawko_core::Value;
 
-use crate::confine::{ProjectRoot, WriteResult};
+use crate::confine::{PlaceCheck, ProjectRoot, WriteResult};
 use crate::input::text;
 use crate::outcome::{ToolFailure, ToolOutcome};
 
-pub(crate) fn write(project: &ProjectRoot, input: &Value) -> Result<ToolOutcome, ToolFailure> {
-    let written = project.replace(text(input, "path"), text(input, "content").as_bytes())?;
+pub(crate) fn write(
+    project: &ProjectRoot,
+    input: &Value,
+    check: PlaceCheck<'_>,
+) -> Result<ToolOutcome, ToolFailure> {
+    let written = project.replace(text(input, "path"), text(input, "content").as_bytes(), check)?;
     let verb = if written.created { "Created" } else { "Replaced" };
     let content = format!("{verb} `{}`: {} bytes.", written.path.display(), written.bytes);
     Ok(ToolOutcome::ok(content).with_data(changed(&written, [])))

@@ -153,7 +153,7 @@ pub(super) fn line_of(name: &str, value: Option<&Word>) -> Option<WrappedCommand
     let value = value?;
     Some(match value.known() {
         Some(text) => WrappedCommand::Line(text.to_owned()),
-        None => opaque(name, &format!("runs `{}`, whatever that is then", value.shown)),
+        None => opaque(name, &format!("runs `{}`, which is not known before it runs", value.shown)),
     })
 }
 

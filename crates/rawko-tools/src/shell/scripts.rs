@@ -34,12 +34,12 @@ fn from(name: &str, has_text: bool, word: Option<&Word>) -> Vec<WrappedCommand> 
         (true, _, Some(text)) => vec![WrappedCommand::Line(text.to_owned())],
         (true, Some(word), None) => {
             vec![WrappedCommand::Unknowable(format!(
-                "`{name} -c` runs `{}`, whatever that is then",
+                "`{name} -c` runs `{}`, which is not known before it runs",
                 word.shown
             ))]
         }
         (false, Some(_), Some(file)) if is_file(file) => Vec::new(),
-        (_, _, _) => vec![WrappedCommand::Unknowable(format!("`{name}` runs whatever it is fed"))],
+        (_, _, _) => vec![WrappedCommand::Unknowable(format!("`{name}` runs the commands of its input"))],
     }
 }
 

@@ -17,7 +17,7 @@ async fn read_gives_numbered_lines_from_where_it_is_asked() {
     assert_eq!(all.content, "     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour\n");
     assert_eq!(all.data.get("path"), &Value::str("a.txt"));
     let part = bench.run("Read", json!({ "path": "./a.txt", "offset": 2, "limit": 2 })).await;
-    assert_eq!(part.content, "     2\ttwo\n     3\tthree\n[there is more: go on with offset 4]\n");
+    assert_eq!(part.content, "     2\ttwo\n     3\tthree\n[more lines follow: continue with offset 4]\n");
     let after = bench.run("Read", json!({ "path": "a.txt", "offset": 9 })).await;
     assert_eq!(after.content, "`a.txt` has only 4 lines; there is none at 9.");
 }
@@ -54,7 +54,7 @@ async fn read_keeps_to_its_limits() {
     bench.write("wide", "y".repeat(100_000));
     let long = bench.run("Read", json!({ "path": "long", "limit": 100_000 })).await;
     assert_eq!(long.content.lines().count(), 2001);
-    assert!(long.content.ends_with("[there is more: go on with offset 2001]\n"));
+    assert!(long.content.ends_with("[more lines follow: continue with offset 2001]\n"));
     let wide = bench.run("Read", json!({ "path": "wide" })).await;
     assert!(wide.content.len() < 3000 && wide.content.contains("[98000 more bytes in this line]"));
 }

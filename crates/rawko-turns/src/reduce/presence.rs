@@ -114,7 +114,7 @@ impl ChannelUpdate<'_> {
             self.notice(notices::disconnected(agent));
         }
         if !self.channel.has_agents() && self.channel.options.for_channel().announce_empty {
-            self.notice(notices::NOBODY.to_owned());
+            self.notice(notices::NO_AGENTS.to_owned());
         }
     }
 

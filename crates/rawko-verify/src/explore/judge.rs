@@ -82,7 +82,9 @@ impl Explorer<'_, '_> {
                     let child = self.outcomes_of_chart(src, data);
                     if ServiceName::of(src).class == ServiceClass::Chart {
                         let most = child.as_ref().map_or_else(Default::default, |child| child.starts);
-                        let known = self.found.child_starts.entry(Arc::clone(id)).or_insert(most);
+                        // All items of an `each` count by the id of their invoke.
+                        let invoke: Arc<str> = id.split('[').next().unwrap_or(id).into();
+                        let known = self.found.child_starts.entry(invoke).or_insert(most);
                         let pairs = known.iter_mut().zip(most);
                         pairs.for_each(|(known, more)| {
                             *known = known.zip(more).map(|(one, two)| one.max(two))
@@ -110,6 +112,11 @@ impl Explorer<'_, '_> {
                 let trace = self.trace(node, input, broken.reason);
                 self.found.own.insert(broken.property, trace);
             }
+        }
+        // Nothing is left to be found about these, and their clocks would keep equal states apart.
+        if !self.found.own.is_empty() {
+            let initial = self.watch.initial();
+            self.found.own.keys().for_each(|number| monitors[*number] = initial[*number]);
         }
         bits
     }

@@ -3,21 +3,24 @@
 
 mod judge;
 mod pending;
+mod shared;
 mod steps;
 mod widening;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rawko_chart::Atom;
-use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
+use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value};
 use rustc_hash::FxHashMap;
+
+pub(crate) use shared::SharedExploration;
 
 use pending::{PendingItem, WorkName};
 use widening::Widening;
 
 use crate::analysis::DataAnalysis;
-use crate::ceiling::{Starts, starts};
+use crate::ceiling::{StartCounts, starts};
 use crate::children::{ChildOutcomes, DistinctValues, Ending};
 use crate::graph::{
     Counterexample, Graph, InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode,
@@ -31,6 +34,9 @@ use crate::state::ModelState;
 use crate::visited::{Storage, Visited};
 use crate::watch::PropertyWatch;
 
+/// Steps after which the caller is asked whether to stop.
+const STEPS_PER_STOP: usize = 1024;
+
 /// Limits of an exploration.
 pub struct ExplorationLimits<'l> {
     /// States after which the exploration ends; verdicts that are still open become `unknown`.
@@ -39,31 +45,6 @@ pub struct ExplorationLimits<'l> {
     pub stop: &'l dyn Fn(usize) -> bool,
     /// How the identities of visited states are stored.
     pub storage: Storage,
-}
-
-/// What all explorations of one verification share.
-pub(crate) struct SharedExploration<'m> {
-    pub(crate) charts: &'m [Model],
-    pub(crate) world: &'m World,
-    pub(crate) limits: &'m ExplorationLimits<'m>,
-    pub(crate) children: BTreeMap<String, Arc<ChildOutcomes>>,
-    /// The charts that are being explored, outermost first.
-    pub(crate) stack: Vec<String>,
-    pub(crate) states: usize,
-    pub(crate) mode: Mode,
-    pub(crate) tick_ms: Option<i64>,
-    pub(crate) states_max: usize,
-    /// Receives every new state of the chart itself.
-    pub(crate) visit: Option<&'m dyn Fn(&rawko_core::Snapshot)>,
-    pub(crate) edges_max: usize,
-    /// Some property asks whether children end.
-    pub(crate) has_leads: bool,
-    /// Steps of all charts.
-    pub(crate) edges: usize,
-    /// The most timers that ran at the same time in a child.
-    pub(crate) child_clocks: usize,
-    /// Why the outcomes of some child are not all known.
-    pub(crate) child_gaps: BTreeSet<String>,
 }
 
 /// What an exploration found.
@@ -82,7 +63,7 @@ pub(crate) struct ExplorationResult {
     pub(crate) clocks: usize,
     pub(crate) outcomes: ChildOutcomes,
     /// The most that child charts start, by the id of their invoke.
-    pub(crate) child_starts: BTreeMap<Arc<str>, Starts>,
+    pub(crate) child_starts: BTreeMap<Arc<str>, StartCounts>,
     /// Bytes of the identities of all states.
     pub(crate) bytes: usize,
 }
@@ -181,8 +162,9 @@ impl<'m, 's> Explorer<'m, 's> {
         while let Some((node, state)) = self.queue.pop_front() {
             let is_full = self.shared.states >= self.shared.states_max
                 || self.shared.edges >= self.shared.edges_max
-                || self.visited.is_full();
-            if is_full || (node % 256 == 255 && (self.shared.limits.stop)(self.shared.states)) {
+                || self.visited.is_full()
+                || self.has_run_away();
+            if is_full || self.is_stopped() {
                 self.found.graph.complete = false;
                 self.found.outcomes.complete = false;
                 break;
@@ -220,7 +202,17 @@ impl<'m, 's> Explorer<'m, 's> {
         self.found
     }
 
+    /// Asks now and then whether to stop.
+    fn is_stopped(&mut self) -> bool {
+        if self.shared.steps_since_stop < STEPS_PER_STOP {
+            return false;
+        }
+        self.shared.steps_since_stop = 0;
+        (self.shared.limits.stop)(self.shared.states)
+    }
+
     fn start(&mut self, input: Value) {
+        let input = self.model.plain_input(input);
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
             let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
@@ -283,17 +275,22 @@ impl<'m, 's> Explorer<'m, 's> {
             visit(&state.snapshot);
         }
         self.shared.states += 1;
-        let count = self.configurations.len() as u32;
-        let frontier = state.snapshot.configuration().frontier();
-        let configuration = self.configurations.get(frontier).copied().unwrap_or(count);
-        if configuration == count {
-            self.configurations.insert(frontier.to_vec(), count);
-        }
+        let configuration = if self.shared.numbers_configurations { self.configuration(&state) } else { 0 };
         let parent = parent.and_then(NonMaxU32::new);
         let is_over = status.is_over();
         self.found.graph.nodes.push(StateNode { parent, configuration, is_over, ..StateNode::default() });
         self.queue.push_back((next, state));
         next
+    }
+
+    fn configuration(&mut self, state: &ModelState) -> u32 {
+        let count = self.configurations.len() as u32;
+        let frontier = state.snapshot.configuration().frontier();
+        if let Some(known) = self.configurations.get(frontier) {
+            return *known;
+        }
+        self.configurations.insert(frontier.to_vec(), count);
+        count
     }
 
     fn expand(&mut self, node: u32, state: &ModelState) {
@@ -308,9 +305,8 @@ impl<'m, 's> Explorer<'m, 's> {
         let mut child = |invocation: &Invocation| {
             known.iter().find(|(id, _)| *id == invocation.id).and_then(|(_, outcomes)| outcomes.clone())
         };
-        let configuration = self.found.graph.nodes[node as usize].configuration;
         let mut picks = std::mem::take(&mut self.picks);
-        self.inputs.of((state, configuration), &mut child, &mut picks);
+        self.inputs.of(state, &mut child, &mut picks);
         self.inputs.copy_to(&mut self.found.graph.inputs);
         let before: Vec<NodeId> = self.active(state);
         self.deadlines(node, state);

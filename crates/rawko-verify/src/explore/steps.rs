@@ -5,15 +5,25 @@ use rawko_core::NodeId;
 use super::Explorer;
 use super::pending::PendingItem;
 use crate::graph::{Edge, InputCause, Label, ModelInput};
-use crate::inputs::{InputChoice, Pick};
-use crate::machine::StepFacts;
+use crate::inputs::{DEFERRED_MAX, InputChoice, Pick};
+use crate::machine::{Decisions, StepFacts};
 use crate::mode::Mode;
 use crate::oracle::StepScript;
 use crate::state::ModelState;
 use crate::tools;
 use crate::watch::LeadBits;
 
+/// The cost of a step that does not come to rest, in ordinary steps.
+const RUNAWAY_STEPS: usize = 256;
+/// Steps that do not come to rest in an exploration that decides guards: each of them has many decisions.
+const RUNAWAYS_MAX: usize = 64;
+
 impl Explorer<'_, '_> {
+    /// Returns true if an exploration that decides guards has too many steps without end to prove anything in time.
+    pub(super) fn has_run_away(&self) -> bool {
+        self.shared.mode != Mode::Concrete && self.shared.runaways >= RUNAWAYS_MAX
+    }
+
     /// Takes one step. Returns whether a transition was taken, and the cause.
     pub(super) fn step(
         &mut self,
@@ -24,22 +34,40 @@ impl Explorer<'_, '_> {
         pick: Pick,
     ) -> (bool, InputCause) {
         let choice = self.inputs.choice(pick.choice);
+        if self.shared.mode == Mode::Concrete {
+            let (next, facts) = self.taken(state, &choice.input, None);
+            self.took(node, (state, next), (before, pending), (pick, &choice), &facts);
+            return (facts.handled, choice.cause);
+        }
         let (mut scripts, mut handled) = (vec![Vec::new()], false);
         while let Some(script) = scripts.pop() {
+            if self.has_run_away() {
+                self.found.graph.complete = false;
+                break;
+            }
             let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
-            let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
-            let mut next = state.clone();
-            let facts = match &choice.input {
-                ModelInput::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
-                ModelInput::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
-                ModelInput::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
-                ModelInput::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
-            };
+            let (next, facts) = self.taken(state, &choice.input, Some(&script));
             self.add_scripts(script, &mut scripts);
             handled |= facts.handled;
             self.took(node, (state, next), (before, pending), (pick, &choice), &facts);
         }
         (handled, choice.cause)
+    }
+
+    fn taken(
+        &self,
+        state: &ModelState,
+        input: &ModelInput,
+        decisions: Decisions<'_>,
+    ) -> (ModelState, StepFacts) {
+        let mut next = state.clone();
+        let facts = match input {
+            ModelInput::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
+            ModelInput::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
+            ModelInput::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
+            ModelInput::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
+        };
+        (next, facts)
     }
 
     /// Adds the result of a step to the graph.
@@ -64,7 +92,10 @@ impl Explorer<'_, '_> {
         let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
         let is_ignored =
             cause == InputCause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
-        if facts.runaway.is_some() || is_ignored {
+        self.shared.steps_since_stop += if facts.runaway.is_some() { RUNAWAY_STEPS } else { 1 };
+        self.shared.runaways += usize::from(facts.runaway.is_some());
+        let is_beyond = is_deferred && next.snapshot.deferred().len() > DEFERRED_MAX;
+        if facts.runaway.is_some() || is_ignored || is_beyond {
             if self.shared.mode.is_general() {
                 self.found.graph.ignored.entry(node).or_default().push(pick.group);
             }

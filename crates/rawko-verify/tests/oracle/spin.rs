@@ -26,6 +26,8 @@ fn verdicts_are_those_of_spin() {
         let found = report(&[&text]);
         let is_bounded = found.property("bounded_eventless").map(|it| it.verdict);
         let model = Model::build(&folder.join(seed.to_string()), &promela::write(&chart));
+        // Kept beside the model if a verdict differs.
+        std::fs::write(model.folder.join("chart.yaml"), &text).unwrap();
         if !model.holds("runs") {
             runaways += 1;
             if is_bounded != Some(PropertyVerdict::Violated) {

@@ -11,10 +11,12 @@
 
 mod built_in;
 mod charts;
+mod contract;
 mod data;
 mod differential;
 mod false_proofs;
 mod false_proofs_data;
+mod machine;
 mod manifests;
 mod mutants;
 mod own;

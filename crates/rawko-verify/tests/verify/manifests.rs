@@ -6,15 +6,19 @@ use rawko_verify::{ExplorationLimits, Model, Storage, manifest};
 use crate::support::model;
 
 fn ceiling(charts: &[&str]) -> String {
+    shown(charts, &["agents", "completions", "tool_calls"])
+}
+
+fn shown(charts: &[&str], keys: &[&str]) -> String {
     let models: Vec<Model> = charts.iter().map(|text| model(text)).collect();
     let limits = ExplorationLimits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
     let manifest = manifest(&models, &World::default(), &limits).unwrap();
     let ceiling = manifest.get("ceiling");
-    let shown = |key: &str| match ceiling.get(key) {
+    let shown = |key: &&str| match ceiling.get(key) {
         Value::Null => "no limit".to_owned(),
         count => count.to_string(),
     };
-    ["agents", "completions", "tool_calls"].map(shown).join(", ")
+    keys.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// Starts `each` twice, one after the other.
@@ -60,4 +64,52 @@ fn a_loop_over_a_child_has_no_ceiling() {
     assert_eq!(ceiling(&[&looping, &child("tool:Bash")]), "0, 0, no limit");
     let bounded = looping.replace("initial: a", "initial: a\nbudget: {tool_calls: 9}");
     assert_eq!(ceiling(&[&bounded, &child("tool:Bash")]), "0, 0, 9");
+}
+
+/// Two agents of a child, each with a budget of its own.
+const SPENDING: &str = "
+id: kid
+initial: k
+states:
+  k: {budget: {tokens: 1000, cost_usd: 0.5}, invoke: {id: x, src: 'agent:writer', onDone: l, onError: done}}
+  l: {budget: {tokens: 200, cost_usd: 0.25}, invoke: {id: y, src: 'model:small', onDone: done, onError: done}}
+  done: {type: final}
+";
+
+#[test]
+fn tokens_and_money_of_children_are_counted() {
+    let spent = |charts: &[&str]| shown(charts, &["tokens", "cost_usd"]);
+    assert_eq!(spent(&[SPENDING]), "1200, 0.75");
+    assert_eq!(spent(&[PARENT, SPENDING]), "2400, 1.5");
+    // The smallest budget around a child bounds it, and that of the whole chart everything.
+    let bounded = PARENT.replace("  b: {", "  b: {budget: {tokens: 300}, ");
+    assert_eq!(spent(&[&bounded, SPENDING]), "1500, 1.5");
+    let bounded = PARENT.replace("initial: a", "initial: a\nbudget: {cost_usd: 1}");
+    assert_eq!(spent(&[&bounded, SPENDING]), "2400, 1.0");
+    // Without a budget, or in a loop, there is no limit; without agents and models nothing is spent.
+    let open = SPENDING.replace("budget: {tokens: 200, cost_usd: 0.25}, ", "");
+    assert_eq!(spent(&[PARENT, &open]), "no limit, no limit");
+    let looping = SPENDING.replace("src: 'model:small', onDone: done", "src: 'model:small', onDone: k");
+    assert_eq!(spent(&[PARENT, &looping]), "no limit, no limit");
+    assert_eq!(spent(&[PARENT, &child("tool:Bash")]), "0, 0.0");
+}
+
+#[test]
+fn a_budget_below_the_count_is_the_ceiling() {
+    let bounded = PARENT.replace("initial: a", "initial: a\nbudget: {tool_calls: 3}");
+    assert_eq!(ceiling(&[&bounded, &child("tool:Bash")]), "0, 0, 3");
+}
+
+#[test]
+fn items_of_an_each_count_what_their_charts_start() {
+    let each = "
+id: par
+initial: a
+context: {list: [1, 2, 3]}
+states:
+  a: {invoke: {id: all, src: 'statechart:kid', each: context.list, onDone: done, onError: done}}
+  done: {type: final}
+";
+    assert_eq!(ceiling(&[each, &child("tool:Bash")]), "0, 0, 6");
+    assert_eq!(shown(&[each, SPENDING], &["tokens", "cost_usd"]), "3600, 2.25");
 }

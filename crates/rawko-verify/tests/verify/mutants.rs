@@ -106,7 +106,8 @@ fn played(model: &Model, run: &Counterexample) -> Vec<ReportLine> {
 fn expected(lines: &[ReportLine]) -> String {
     let line = |line: &ReportLine| {
         let invoked: Vec<&str> = line.invoked.iter().map(|invoked| &*invoked.src).collect();
-        format!("{:?} {} {} {invoked:?}", line.configuration, line.status, line.context)
+        let emitted: Vec<&str> = line.emitted.iter().map(|emitted| &*emitted.name).collect();
+        format!("{:?} {} {} {invoked:?} {emitted:?}", line.configuration, line.status, line.context)
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }

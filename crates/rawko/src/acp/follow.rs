@@ -138,7 +138,7 @@ impl TaskFollower<'_> {
                         Err(NoAnswer::Gone) => return Ok(AfterRest::Reopen),
                         Err(NoAnswer::Refused(failure)) => return Err(failure),
                     },
-                    Some(answered) = turn.answered.recv() => self.answered(answered, turn).await?,
+                    Some(answered) = turn.answered.recv() => self.answered(answered, &reader, turn).await?,
                     heard = next_progress(&mut turn.progress) => {
                         for update in turn.updates.hear(&heard, &turn.id, &reader) {
                             self.session.send(update, self.connection);
@@ -198,13 +198,21 @@ impl TaskFollower<'_> {
         Ok(questions)
     }
 
-    /// Passes a decision on. A request that was answered elsewhere is not an error.
+    /// Passes a decision on. A request that was answered elsewhere is not an error. One that the client dismissed, or
+    /// could not show, stays open and ends the turn: otherwise the client would wait for a task that waits for it.
     async fn answered(
         &mut self,
         (ask, outcome): Answered,
+        reader: &SnapshotReader,
         turn: &mut EditorTurn,
     ) -> Result<(), CommandFailure> {
         let Some(decision) = outcome.and_then(|outcome| PersonDecision::of(&ask, &outcome)) else {
+            let standing = InstanceStanding::of(reader, &turn.id, &self.place.world(), times::now_ms())?;
+            let is_open = standing.asks.iter().any(|open| key(open) == key(&ask));
+            if is_open && !turn.is_pausing {
+                self.session.send(message(&permission::unanswered(&ask)), self.connection);
+                self.pause(turn).await?;
+            }
             return Ok(());
         };
         if !turn.sent.contains(&key(&ask)) {

@@ -49,6 +49,16 @@ pub(super) fn question(ask: &PendingAsk) -> String {
     format!("\n\n**{}**\n\n{}{help}", text("title"), text("prompt"))
 }
 
+/// Returns the message about a request that the client did not answer.
+pub(super) fn unanswered(ask: &PendingAsk) -> String {
+    let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
+    let id = &ask.instance;
+    format!(
+        "\n\n**{title}** is not answered; the task is paused. Send `continue` to be asked again, or run `rawko approve {id}` \
+         or `rawko deny {id}` first."
+    )
+}
+
 fn options(ask: &PendingAsk) -> Vec<&str> {
     ask.input.get("options").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect()
 }

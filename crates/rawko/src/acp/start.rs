@@ -15,9 +15,9 @@ use crate::commands::continuing::ContinuedTask;
 use crate::commands::run::texts;
 use crate::commands::task::merged;
 use crate::console::Console;
-use crate::delivering::asked;
 use crate::failure::CommandFailure;
 use crate::hosting::{HostAccess, ProjectContext, SocketRequest};
+use crate::repeating::asked;
 use crate::standing::InstanceStanding;
 use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate};
 use crate::times;
@@ -92,7 +92,7 @@ async fn begin(
     // The person at the editor can be asked.
     let budget = Value::map([("permission_mode", Value::str("wait"))]);
     let request = SocketRequest::Start { charts: texts(&charts), input, id: Some(id.clone()), budget };
-    perform(access, id, vec![request], console).await
+    perform(access, place, id, vec![request], console).await
 }
 
 /// Continues a task that was paused, cancelled or left by a process that ended.
@@ -130,11 +130,12 @@ async fn resume(
     if row.head.wait == WaitReason::Paused {
         requests.push(SocketRequest::Resume { id: id.clone() });
     }
-    perform(access, id, requests, console).await
+    perform(access, place, id, requests, console).await
 }
 
 async fn perform(
     mut access: HostAccess,
+    place: &ProjectContext,
     id: String,
     requests: Vec<SocketRequest>,
     console: &mut Console,
@@ -142,7 +143,7 @@ async fn perform(
     let seq = access.reader().store().last_seq()?;
     let heard = access.progress();
     for request in requests {
-        if let Err(failure) = asked(&mut access, request).await {
+        if let Err(failure) = asked(&mut access, place, request, console).await {
             access.close(console).await;
             return Err(failure);
         }

@@ -61,6 +61,8 @@ pub(crate) struct RevertedChanges {
     pub(crate) entry: Option<HistoryEntry>,
     /// The changes as they were before the undo.
     pub(crate) files: Vec<FileDiff>,
+    /// Ignored files that stay as they are.
+    pub(crate) skipped: Vec<String>,
 }
 
 impl InstanceChanges {
@@ -72,7 +74,7 @@ impl InstanceChanges {
     ) -> Result<RevertedChanges, CommandFailure> {
         let (net, _) = self.selected(id, scope, &self.entries()?)?;
         let files = self.diffs(&net).await?;
-        Ok(RevertedChanges { net, entry: None, files })
+        Ok(RevertedChanges { net, entry: None, files, skipped: Vec::new() })
     }
 
     /// Restores the files, all or none. Files that others changed since are overwritten only if forced.
@@ -89,7 +91,10 @@ impl InstanceChanges {
         let kind = if scope == RevertScope::Redo { EntryKind::Redo } else { EntryKind::Undo };
         let author = ChangeAuthor { kind, instance: id.to_owned(), call: String::new(), label };
         match self.history.revert(&net, &author, is_forced).await {
-            Ok(applied) => Ok(RevertedChanges { net, entry: applied.entry, files }),
+            Ok(applied) => {
+                let (entry, skipped) = (applied.entry, applied.skipped);
+                Ok(RevertedChanges { net, entry, files, skipped })
+            }
             Err(ApplyError::Conflicts(paths)) => Err(NotReverted::Conflicts(paths)),
             Err(ApplyError::Missing(paths)) => Err(NotReverted::Missing(paths)),
             Err(ApplyError::Io(error)) => Err(error.into()),

@@ -1,5 +1,6 @@
 //! `rawko approve` and `rawko deny`: answer a pending request of an instance.
 
+use rawko_host::Settings;
 use rawko_tools::add_rules;
 use serde_json::Value as Json;
 
@@ -142,11 +143,15 @@ pub(crate) fn allow_always(place: &ProjectContext, ask: &PendingAsk) -> Result<S
         let message = format!("no rule can always allow this request{why}; approve it without --always");
         return Err(CommandFailure::Usage(message));
     }
-    let (path, shown) = place
-        .settings
+    add_allow_rules(&place.settings, &rules)
+}
+
+/// Adds rules to `permissions.allow` of the user's settings file. Returns the message for the person.
+pub(crate) fn add_allow_rules(settings: &Settings, rules: &[String]) -> Result<String, CommandFailure> {
+    let (path, shown) = settings
         .user_file()
         .ok_or_else(|| CommandFailure::Usage("cannot find your settings file: HOME is not set".to_owned()))?;
-    add_rules(&path, &rules).map_err(|error| CommandFailure::Usage(error.to_string()))?;
+    add_rules(&path, rules).map_err(|error| CommandFailure::Usage(error.to_string()))?;
     let rules = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
     Ok(format!("{rules} to `permissions.allow` of {shown}"))
 }

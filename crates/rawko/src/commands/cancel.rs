@@ -73,7 +73,8 @@ fn unqueued(args: &Args, console: &mut Console) -> Result<Option<CommandVerdict>
     }
     hosting::block_on(async {
         let mut access = HostAccess::open(&place, &[], console).await?;
-        let outcome = super::queue::removed(std::slice::from_ref(&args.id), &mut access, console).await;
+        let outcome =
+            super::queue::removed(std::slice::from_ref(&args.id), &mut access, &place, console).await;
         access.close(console).await;
         outcome.map(|()| Some(CommandVerdict::Done))
     })

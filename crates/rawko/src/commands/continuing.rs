@@ -7,11 +7,11 @@ use rawko_store::{DrivenInstances, Filter, InstanceRow, WaitReason};
 
 use super::attach::beginning;
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{Manner, Narrator, OutputFormat, RunFollower, Signals, TaskEnding, is_own};
 use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest};
 use crate::known;
+use crate::repeating::asked;
 use crate::session::{self, TerminalSession};
 use crate::standing::InstanceStanding;
 use crate::task_request::ORCHESTRATOR;
@@ -94,7 +94,7 @@ impl ContinuedTask {
             if let Some(text) = &self.text {
                 hosting::block_on(async {
                     let mut access = HostAccess::open(place, &[], console).await?;
-                    let sent = asked(&mut access, message(&id, text)).await;
+                    let sent = asked(&mut access, place, message(&id, text), console).await;
                     access.close(console).await;
                     sent
                 })?;
@@ -108,7 +108,7 @@ impl ContinuedTask {
             let requests = self.text.iter().map(|text| message(&id, text));
             let resume = is_paused.then(|| SocketRequest::Resume { id: id.clone() });
             for request in requests.chain(resume) {
-                if let Err(failure) = asked(&mut access, request).await {
+                if let Err(failure) = asked(&mut access, place, request, console).await {
                     access.close(console).await;
                     return Err(failure);
                 }

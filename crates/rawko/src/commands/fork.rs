@@ -4,11 +4,11 @@ use rawko_core::Value;
 
 use crate::checkpoints::FilesOfStep;
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{FollowArgs, Manner, OutputFormat, RunFollower, Signals};
 use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
 use crate::known;
+use crate::repeating::asked;
 
 const EXAMPLES: &str = "\
 The new instance starts with the state and chart of the other one after that step. Calls that were
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
                 &format!("the files of that step are in {}", path.display()),
             );
         }
-        let forked = match asked(&mut access, request).await {
+        let forked = match asked(&mut access, &place, request, console).await {
             Ok(forked) => forked,
             Err(failure) => {
                 if let Some(files) = &files {

@@ -1,17 +1,21 @@
 //! `rawko mcp`: serves the project's workflows to an MCP client over stdio, and logs the person in at MCP servers that the
 //! project uses.
 
+use std::sync::Arc;
+
 use rawko_server::{McpOptions, serve_mcp_stdio};
 
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::Signals;
 use crate::hosting::{self, HostAccess, ProjectContext, StoreArgs};
+use crate::served::ServedProject;
 
 const EXAMPLES: &str = "\
 Without a subcommand, rawko is an MCP server for the client that starts it: each chart is a tool,
-each instance a task, requests to people become questions of the client, and journals and drawings
-are resources. A client needs the command `rawko mcp` and the project as working directory.
+and so are tasks of the agents (`rawko_task`); each instance is a task of the protocol, requests to
+people become questions of the client, log lines its log, and journals and drawings are resources. A
+client needs the command `rawko mcp` and the project as working directory.
 `rawko serve` has the same server at /mcp, which needs the operator's token. An agent of rawko can
 use neither.
 
@@ -23,7 +27,7 @@ Examples:
   rawko mcp login linear
   rawko mcp logout linear";
 
-/// Serve workflows to MCP clients; log in at MCP servers
+/// Serve workflows to MCP clients; log in to MCP servers
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -67,7 +71,9 @@ fn serve(place: &ProjectContext, console: &mut Console) -> Result<CommandVerdict
             Some(engine) => engine,
             None => access.holder(place)?,
         };
+        let agent_services = place.agent_services().0;
         let options = McpOptions {
+            project: Arc::new(ServedProject::new(place, Arc::clone(&engine), agent_services)),
             world: place.world(),
             version: env!("CARGO_PKG_VERSION"),
             person: Some(operator.name().to_owned()),

@@ -1,10 +1,10 @@
 //! `rawko pause`: stops instances until they are resumed.
 
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
 use crate::known;
+use crate::repeating::asked;
 
 const EXAMPLES: &str = "\
 Pauses each instance with its descendants. A paused instance moves only on `rawko resume`, also
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     }
     hosting::block_on(async {
         let mut access = HostAccess::open(&place, &[], console).await?;
-        let outcome = pause(&args.ids, &mut access, console).await;
+        let outcome = pause(&args.ids, &mut access, &place, console).await;
         access.close(console).await;
         outcome
     })
@@ -49,11 +49,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
 async fn pause(
     ids: &[String],
     access: &mut HostAccess,
+    place: &ProjectContext,
     console: &mut Console,
 ) -> Result<CommandVerdict, CommandFailure> {
     let mut verdict = CommandVerdict::Done;
     for id in ids {
-        match asked(access, SocketRequest::Pause { id: id.clone() }).await {
+        match asked(access, place, SocketRequest::Pause { id: id.clone() }, console).await {
             Ok(receipt) => {
                 let word = if receipt.handled { "paused" } else { "already paused" };
                 let name = console.paint(TextStyle::Bold, id);

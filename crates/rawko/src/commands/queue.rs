@@ -9,11 +9,11 @@ use rawko_view::rows::Row;
 use serde_json::json;
 
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::Signals;
 use crate::hosting::{self, HostAccess, ProjectContext, StoreArgs};
 use crate::queue::{self, QueuedTask, Scheduler, TaskQueue, at_once};
+use crate::repeating::asked;
 use crate::table::{Cell, ConsoleTable};
 use crate::times;
 
@@ -280,7 +280,7 @@ fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<CommandVerdict
     };
     hosting::block_on(async {
         let mut access = HostAccess::open(&place, &[], console).await?;
-        let outcome = asked(&mut access, queue::reprioritise(&args.id, priority)).await;
+        let outcome = asked(&mut access, &place, queue::reprioritise(&args.id, priority), console).await;
         access.close(console).await;
         insist_on_change(&args.id, outcome?.handled)?;
         console.line(&format!("{}  priority {priority}", console.paint(TextStyle::Bold, &args.id)))?;
@@ -294,7 +294,7 @@ fn remove(args: &RemoveArgs, console: &mut Console) -> Result<CommandVerdict, Co
     args.ids.iter().try_for_each(|id| insist_on_waiting(&queue, id))?;
     hosting::block_on(async {
         let mut access = HostAccess::open(&place, &[], console).await?;
-        let outcome = removed(&args.ids, &mut access, console).await;
+        let outcome = removed(&args.ids, &mut access, &place, console).await;
         access.close(console).await;
         outcome.map(|()| CommandVerdict::Done)
     })
@@ -303,10 +303,11 @@ fn remove(args: &RemoveArgs, console: &mut Console) -> Result<CommandVerdict, Co
 pub(crate) async fn removed(
     ids: &[String],
     access: &mut HostAccess,
+    place: &ProjectContext,
     console: &mut Console,
 ) -> Result<(), CommandFailure> {
     for id in ids {
-        let receipt = asked(access, queue::remove(id)).await?;
+        let receipt = asked(access, place, queue::remove(id), console).await?;
         // A host may have started it at the same moment.
         let is_started = access.reader().store().find(id)?.is_some();
         insist_on_change(id, receipt.handled && !is_started)?;

@@ -32,7 +32,7 @@ Examples:
   rawko replay fix-1 --decisions --model openai/gpt-5-mini
   rawko replay fix-1 --decisions --json | jq -r .prompt";
 
-/// Show a task again, or its decisions, or another model's
+/// Replay a task, or compare its decisions with another model's
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -5,7 +5,6 @@ use rawko_store::WaitReason;
 
 use super::attach::beginning;
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{
     FollowArgs, FollowEnd, Manner, Narrator, OutputFormat, RunEnding, RunFollower, Signals, TaskEnding,
@@ -14,6 +13,7 @@ use crate::following::{
 use crate::hosting::{self, HostAccess, ProjectContext, Rest, SocketRequest, StoreArgs};
 use crate::known;
 use crate::raising::{LimitOverride, read_dollars, read_ms};
+use crate::repeating::asked;
 use crate::session::{self, TerminalSession};
 use crate::standing::InstanceStanding;
 use crate::task_request::insist_on_managed;
@@ -114,7 +114,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         let mut access = HostAccess::open(&place, &[], console).await?;
         let heard = access.progress();
         if is_paused
-            && let Err(failure) = asked(&mut access, SocketRequest::Resume { id: args.id.clone() }).await
+            && let Err(failure) =
+                asked(&mut access, &place, SocketRequest::Resume { id: args.id.clone() }, console).await
         {
             access.close(console).await;
             return Err(failure);
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
             None => failed.then(|| SocketRequest::Retry { id: args.id.clone() }),
         };
         if let Some(again) = again
-            && let Err(failure) = asked(&mut access, again).await
+            && let Err(failure) = asked(&mut access, &place, again, console).await
         {
             access.close(console).await;
             return Err(failure);
@@ -165,7 +166,7 @@ fn raise(
         let seq = access.reader().store().last_seq()?;
         let (set, budget) = (raised.edits(), raised.budget());
         let request = SocketRequest::Fork { id: id.to_owned(), at, set, new_id: None, budget };
-        let forked = match asked(&mut access, request).await {
+        let forked = match asked(&mut access, place, request, console).await {
             Ok(forked) => forked.instance,
             Err(failure) => {
                 access.close(console).await;

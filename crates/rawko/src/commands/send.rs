@@ -10,7 +10,8 @@ use crate::inputs;
 
 const EXAMPLES: &str = "\
 Stores the event, then prints the transition and waits for the calls it starts. If another rawko
-process hosts the store, the event is sent through that process.
+process hosts the store, the event is sent through that process; if that process ends before it
+answers, the event goes to the next one, once.
 
 With --key a repeated delivery is ignored, so scripts can retry safely.
 

@@ -12,7 +12,7 @@ use rawko_store::Lock;
 use rawko_tools::{IMAGE_BYTES_MAX, image_part};
 
 use crate::console::{Console, TextStyle};
-use crate::delivering::asked;
+use crate::delivering::started;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{FollowArgs, Narrator, OutputFormat, RunFollower, Signals, TaskEnding};
 use crate::hosting::{self, HostAccess, ProjectContext, SocketRequest, StoreArgs};
@@ -20,6 +20,7 @@ use crate::known;
 use crate::loading;
 use crate::queue::{self, QueuedTask};
 use crate::raising::{read_dollars, read_ms};
+use crate::repeating::asked;
 use crate::session::{self, TerminalSession};
 use crate::standing::InstanceStanding;
 use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
@@ -185,13 +186,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
             access.close(console).await;
             return outcome;
         }
-        let request = SocketRequest::Start {
-            charts: texts(&charts),
-            input,
-            id: args.id.clone(),
-            budget: budget.unwrap_or_default(),
-        };
-        let started = match asked(&mut access, request).await {
+        let parts = (input, args.id.clone(), budget.unwrap_or_default());
+        let started = match started(&mut access, &place, &charts, parts, console).await {
             Ok(started) => started,
             Err(failure) => {
                 access.close(console).await;
@@ -241,7 +237,7 @@ async fn enqueued(
     };
     if access.reader().store().find(queue::QUEUE)?.is_none() {
         // Another command may create it at the same time.
-        let started = asked(access, start).await;
+        let started = asked(access, place, start, console).await;
         if access.reader().store().find(queue::QUEUE)?.is_none() {
             started?;
         }
@@ -259,7 +255,7 @@ async fn enqueued(
         budget,
         queued_ms: times::now_ms(),
     };
-    asked(access, task.add()).await?;
+    asked(access, place, task.add(), console).await?;
     match args.follow.manner().format {
         OutputFormat::Text => {
             let id = console.paint(TextStyle::Bold, &task.id);

@@ -10,14 +10,14 @@ use tokio::sync::mpsc;
 
 use super::{attach, ps};
 use crate::console::{Console, TextStyle, terminal_size};
-use crate::delivering::asked;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{Manner, OutputFormat, Signals};
 use crate::hosting::{self, HostAccess, ProjectContext, RequestRefusal, SocketRequest, StoreArgs};
 use crate::known;
 use crate::live_area::Frame;
+use crate::repeating::asked;
 use crate::session::keys::{KeyPress, TerminalKey};
-use crate::session::{self, terminal};
+use crate::session::{self, RequestPrompt, terminal};
 use crate::standing::{InstanceStanding, PendingAsk};
 use crate::times;
 use rawko_view::rows::Row;
@@ -44,6 +44,8 @@ const REFRESH: Duration = Duration::from_millis(500);
 const TITLE: usize = 1;
 /// Narrower terminals get the keys without their meaning.
 const KEYS_COLUMNS: usize = 68;
+/// Lines below a request that is about to be answered.
+const DECISION_ROWS: usize = 3;
 
 /// The list and the selected row.
 struct Top<'a> {
@@ -208,6 +210,9 @@ impl Top<'_> {
         if let Some((ask, approved)) = &self.decision {
             let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
             let words = if *approved { "approve" } else { "deny" };
+            // The whole request replaces the list, so that no part of it is approved unseen.
+            lines = RequestPrompt::of(ask).whole(columns, console);
+            lines.truncate(terminal_size().1.saturating_sub(DECISION_ROWS));
             lines.push(console.paint(TextStyle::Bold, &format!("{words}: {title} ({})", ask.instance)));
         }
         lines.extend(self.notice.as_ref().map(|notice| console.paint(TextStyle::Notice, notice)));
@@ -230,15 +235,15 @@ impl Top<'_> {
             TerminalKey::End => self.selected = usize::MAX,
             TerminalKey::Char('p') => self.ask(SocketRequest::Pause { id }, console).await?,
             TerminalKey::Char('r') => self.ask(SocketRequest::Resume { id }, console).await?,
-            TerminalKey::Char('y') => self.decision = Some((self.asked(&id, true)?, true)),
-            TerminalKey::Char('n') => self.decision = Some((self.asked(&id, false)?, false)),
+            TerminalKey::Char('y') => self.decision = Some((self.asked(&id, true, console)?, true)),
+            TerminalKey::Char('n') => self.decision = Some((self.asked(&id, false, console)?, false)),
             _ => {}
         }
         Ok(())
     }
 
     /// Returns the shown request, if it can be answered with a key.
-    fn asked(&self, id: &str, approved: bool) -> Result<PendingAsk, CommandFailure> {
+    fn asked(&self, id: &str, approved: bool, console: &Console) -> Result<PendingAsk, CommandFailure> {
         let Some(ask) = &self.request else {
             return Err(CommandFailure::Failed(format!("{id} has no pending request")));
         };
@@ -249,6 +254,13 @@ impl Top<'_> {
         if approved && is_form {
             return Err(CommandFailure::Failed(
                 "this request has a form; press Enter to fill it in".to_owned(),
+            ));
+        }
+        let (columns, rows) = terminal_size();
+        let whole = RequestPrompt::of(ask).whole(columns, console);
+        if approved && whole.len() + DECISION_ROWS > rows {
+            return Err(CommandFailure::Failed(
+                "this request does not fit on the screen; press Enter to open and read it".to_owned(),
             ));
         }
         Ok(ask.clone())
@@ -274,7 +286,7 @@ impl Top<'_> {
 
     async fn ask(&self, request: SocketRequest, console: &mut Console) -> Result<(), CommandFailure> {
         let mut access = HostAccess::open(self.place, &[], console).await?;
-        let outcome = asked(&mut access, request).await;
+        let outcome = asked(&mut access, self.place, request, console).await;
         access.close(console).await;
         outcome.map(drop)
     }

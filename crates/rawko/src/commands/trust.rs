@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
 
-    /// No longer trust the project
+    /// Stop trusting the project
     #[arg(long)]
     revoke: bool,
 

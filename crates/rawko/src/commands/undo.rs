@@ -1,12 +1,13 @@
 //! `rawko undo`: restores the files that an instance changed.
 
-use rawko_programs::checkpoints::{HistoryEntry, NetChanges};
+use rawko_programs::changes::ChangeStatus;
+use rawko_programs::checkpoints::{FileDiff, PathChange};
 use rawko_store::InstanceStatus;
 use serde_json::json;
 
 use super::diff;
 use crate::checkpoints::InstanceChanges;
-use crate::checkpoints::reverting::RevertScope;
+use crate::checkpoints::reverting::{RevertScope, RevertedChanges};
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{self, ProjectContext, StoreArgs};
@@ -81,27 +82,28 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
             false => changes.revert(&args.id, scope, args.force).await.map_err(CommandFailure::from),
         }
     })?;
-    shown(args, &reverted.net, reverted.entry.as_ref(), &reverted.files, console)
+    shown(args, &reverted, console)
 }
 
 fn shown(
     args: &Args,
-    net: &NetChanges,
-    entry: Option<&HistoryEntry>,
-    files: &[rawko_programs::checkpoints::FileDiff],
+    reverted: &RevertedChanges,
     console: &mut Console,
 ) -> Result<CommandVerdict, CommandFailure> {
+    let RevertedChanges { net, entry, files, skipped } = reverted;
     if args.json {
         // A file that was added is removed again.
         let paths = |exists: bool| -> Vec<&String> {
             let changes = net.changes.iter().filter(|change| change.before.is_some() == exists);
             changes.map(|change| &change.path).collect()
         };
-        let ignored: Vec<&String> = net.ignored.iter().map(|change| &change.path).collect();
+        let ignored: Vec<&String> =
+            net.ignored.iter().map(|change| &change.path).filter(|path| !skipped.contains(path)).collect();
         let checkpoint = entry
+            .as_ref()
             .map(|entry| json!({"number": entry.number, "ref": entry.reference, "commit": entry.commit}));
         let document = json!({"id": args.id, "to": args.to, "dry_run": args.dry_run, "restored": paths(true),
-                              "removed": paths(false), "ignored": ignored, "checkpoint": checkpoint});
+                              "removed": paths(false), "ignored": ignored, "skipped": skipped, "checkpoint": checkpoint});
         console.line(&document.to_string())?;
         return Ok(CommandVerdict::Done);
     }
@@ -114,13 +116,21 @@ fn shown(
         return Ok(CommandVerdict::Done);
     }
     for file in files {
-        let line = diff::stat(file, console);
+        // The diff is that of the undo, so a redo is the reverse.
+        let line = diff::stat(&if args.redo { reversed(file) } else { file.clone() }, console);
         console.line(&line)?;
     }
-    for change in &net.ignored {
+    let ignored: Vec<&PathChange> =
+        net.ignored.iter().filter(|change| !skipped.contains(&change.path)).collect();
+    for change in &ignored {
         console.line(&format!("{} {}", change.path, console.paint(TextStyle::Dim, "(ignored by git)")))?;
     }
-    let count = crate::scenario::report::count(files.len() + net.ignored.len(), "file");
+    if !skipped.is_empty() {
+        let text =
+            format!("{} (ignored by git, and not stored or changed by others since)", skipped.join(", "));
+        console.note(TextStyle::Notice, "not restored", &text);
+    }
+    let count = crate::scenario::report::count(files.len() + ignored.len(), "file");
     match (args.dry_run, args.redo) {
         (true, _) => console.note(TextStyle::Dim, "dry run", &format!("would restore {count}")),
         (false, true) => {
@@ -132,4 +142,13 @@ fn shown(
         }
     }
     Ok(CommandVerdict::Done)
+}
+
+fn reversed(file: &FileDiff) -> FileDiff {
+    let status = match file.status {
+        ChangeStatus::Added => ChangeStatus::Deleted,
+        ChangeStatus::Modified => ChangeStatus::Modified,
+        ChangeStatus::Deleted => ChangeStatus::Added,
+    };
+    FileDiff { status, added: file.removed, removed: file.added, ..file.clone() }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
-use rawko_host::{Edition, Host, PersonAnswer, SettleReason};
+use rawko_host::{Edition, Host, SettleReason};
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::answer::Answer;
 use super::error::{Error, Result};
 use super::events::Events;
 use super::persisted::PersistedSnapshot;
@@ -143,9 +144,9 @@ impl Actor {
         }
     }
 
-    /// Answers a pending request to a person. `invoke` selects one of several.
-    pub async fn answer(&self, invoke: Option<&str>, answer: PersonAnswer) -> Result<()> {
-        self.host().answer(&self.id, invoke, answer).await?;
+    /// Answers a pending request to a person. `invoke` selects one of several. A form whose fields do not fit is refused.
+    pub async fn answer(&self, invoke: Option<&str>, answer: Answer) -> Result<()> {
+        self.host().answer(&self.id, invoke, answer.into_given()).await?;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! same parts below it: discovery, trust, settings and agents.
 
 mod actor;
+mod answer;
 mod error;
 mod events;
 mod open;
@@ -14,6 +15,7 @@ mod snapshots;
 mod task;
 
 pub use actor::Actor;
+pub use answer::Answer;
 pub use error::{Error, Result};
 pub use events::{Event, Events};
 pub use options::ProjectOptions;
@@ -25,8 +27,8 @@ pub use snapshots::Snapshots;
 pub use task::{Task, TaskCheck, TaskResult, task};
 
 /// Parts of the crates below that the façade's own functions take or return.
-pub use rawko_core::Status;
-pub use rawko_host::{Category, Clock, OnRestart, PersonAnswer, Service, ServiceCall, ServiceError};
+pub use rawko_core::{Status, Value};
+pub use rawko_host::{AttemptOutcome, Category, Clock, OnRestart, Service, ServiceCall, ServiceError};
 pub use rawko_model::provider::{Provider, ScriptProblem, Scripted};
 
 /// Lets this program set up the sandbox of the programs that agents, checks and services start. Call it first in `main`:

@@ -72,7 +72,7 @@ pub(super) async fn open(options: ProjectOptions, directory: &Path) -> Result<Pr
         }
         charts = offered.charts;
     }
-    let own = work::editions()?;
+    let own = work::editions();
     let is_replaced = |own: &Edition| charts.iter().any(|chart| chart.chart.id() == own.chart.id());
     let own: Vec<Edition> = own.into_iter().filter(|own| !is_replaced(own)).collect();
     let registry = project.as_ref().map(ProjectFiles::known).unwrap_or_default();
@@ -146,7 +146,7 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
     }
     // Those of the program come last: they replace others of the same id and version.
     builder = charts.into_iter().chain(added.iter().cloned()).fold(builder, |it, chart| it.chart(chart));
-    let built_in = work::editions()?.into_iter().map(|edition| edition.chart.hash()).collect::<HashSet<_>>();
+    let built_in = work::editions().into_iter().map(|edition| edition.chart.hash()).collect::<HashSet<_>>();
     let host = builder.start().await?;
     let (checked, lock) = (Mutex::new(built_in), Mutex::new(lock));
     let project = Project {

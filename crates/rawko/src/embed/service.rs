@@ -104,10 +104,8 @@ where
         Box::pin(async move {
             let output = running.await.map_err(Into::into)?;
             // The service did its work, so the same request must not be made as a new one.
-            let json = serde_json::to_value(output).map_err(|error| ServiceError {
-                outcome: AttemptOutcome::Unknown,
-                ..unfit("output", &name, &error)
-            })?;
+            let json = serde_json::to_value(output)
+                .map_err(|error| unfit("output", &name, &error).with_outcome(AttemptOutcome::Unknown))?;
             Ok(Value::from_json(json))
         })
     };
@@ -116,8 +114,7 @@ where
 
 fn unfit(what: &str, name: &str, error: &serde_json::Error) -> ServiceError {
     let message = format!("the {what} of `{name}` does not have its type: {error}");
-    let error = ServiceError::new(Category::Failed, message);
-    ServiceError { retryable: Some(false), outcome: AttemptOutcome::Definite, ..error }
+    ServiceError::new(Category::Failed, message).with_retryable(false).with_outcome(AttemptOutcome::Definite)
 }
 
 impl TypedService {

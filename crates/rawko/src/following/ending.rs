@@ -164,7 +164,7 @@ impl RunEnding<'_> {
             FollowEnd::Rest(Rest::Failed) => self.tell_failure(console),
             FollowEnd::Rest(Rest::Stuck { message, .. }) => {
                 let text = format!("{message}\n{id} is unchanged; continue with `rawko resume {id}`");
-                console.note(TextStyle::Bad, "stuck", &text);
+                console.note(TextStyle::Bad, "stopped", &text);
             }
             FollowEnd::Parked(_) => match &self.other {
                 Some(other) => {

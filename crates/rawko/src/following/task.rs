@@ -241,6 +241,8 @@ fn hint(standing: &InstanceStanding, verdict: CommandVerdict, console: &mut Cons
             format!("work is kept; see what happened: rawko history {id}")
         }
         CommandVerdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
+        // It has not ended: its host was lost; the note above has the command that continues it.
+        CommandVerdict::Transient if !standing.row.head.status.is_over() => return,
         CommandVerdict::Transient => "temporary failure; try again later".to_owned(),
         CommandVerdict::Invalid
         | CommandVerdict::Undecided

@@ -100,6 +100,7 @@ async fn start(
     for chart in charts {
         let edition = chart.edition()?;
         engine.library().offer(edition.clone());
+        engine.keep(&edition)?;
         first.get_or_insert(edition);
     }
     let edition = first.ok_or_else(|| CommandFailure::Usage("no chart to start".to_owned()))?;

@@ -27,16 +27,22 @@ impl ProjectContext {
             offered.charts.iter().any(|known| known.chart.id() == id)
                 || offered.broken.iter().any(|(known, _)| known == id)
         };
-        let mut own = work::editions().unwrap_or_default();
+        let mut own = work::editions();
         own.retain(|own| !is_replaced(own.chart.id()));
+        let broken: Vec<_> = work::broken_editions()
+            .into_iter()
+            .map(|(id, error)| (id.to_owned(), CommandFailure::from(error)))
+            .filter(|(id, _)| !is_replaced(id))
+            .collect();
         offered.charts.extend(own);
+        offered.broken.extend(broken);
         offered
     }
 
     /// Fails if the project's replacement of a chart that every task needs is broken.
     pub(crate) fn insist_on_charts(&self) -> Result<(), CommandFailure> {
         let offered = self.all_offered();
-        let own = work::editions().unwrap_or_default();
+        let own = work::editions();
         own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
     }
 

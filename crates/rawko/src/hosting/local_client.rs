@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use rawko_agents::agent::{AgentKind, Level};
-use rawko_agents::work::{AgentServices, begin_rounds, judge_round};
+use rawko_agents::work::{AgentServices, begin_rounds, judge_round, start_rounds};
 use rawko_host::{Host, SystemClock};
 use rawko_server::{
     ChannelError, EndedRound, LogSink, ProjectAgents, RoundJudge, ServeOptions, ServerTokens,
@@ -122,6 +122,13 @@ impl RoundJudge for ChannelJudge {
     fn begin(&self, channel: String) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let agent_services = Arc::clone(&self.agent_services);
         Box::pin(async move { drop(begin_rounds(&agent_services, &channel).await) })
+    }
+
+    fn start(&self, channel: String, agents: Vec<String>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match agents.iter().any(|agent| self.names.contains(agent)) {
+            true => Box::pin(start_rounds(Arc::clone(&self.agent_services), channel)),
+            false => Box::pin(std::future::ready(())),
+        }
     }
 
     fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<RoundJudgement>> + Send>> {

@@ -15,7 +15,7 @@ use rawko_view::rows::{Row, SpentDocument};
 use rawko_view::times;
 
 pub(crate) use scheduler::Scheduler;
-pub(crate) use settings::at_once;
+pub(crate) use settings::{at_once, look as look_at_settings};
 
 use crate::failure::CommandFailure;
 use crate::hosting::{LoadedChart, SocketRequest};

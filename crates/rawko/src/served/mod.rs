@@ -25,6 +25,7 @@ use rawko_server::{
 };
 use rawko_tools::image_of_base64;
 
+use crate::commands::answer::add_allow_rules;
 use crate::failure::CommandFailure;
 use crate::hosting::{LoadedChart, ProjectContext};
 use crate::project::{LoadedProject, UPLOADED};
@@ -179,6 +180,10 @@ impl Served for ServedProject {
         details::settings(&self.root)
     }
 
+    fn allow_always(&self, rules: &[String]) -> Result<(), ErrorResponse> {
+        add_allow_rules(&self.settings, rules).map(drop).map_err(problem)
+    }
+
     fn save_chart(&self, chart: SaveChart) -> Result<String, ErrorResponse> {
         self.write_chart(&chart)
     }
@@ -231,8 +236,7 @@ fn info(agent: &AgentFile) -> AgentInfo {
 
 /// Returns the origin of each published chart.
 fn origins(place: &ProjectContext) -> BTreeMap<(String, String), ChartOrigin> {
-    let built_in: Vec<[u8; 16]> =
-        work::editions().unwrap_or_default().iter().map(|edition| edition.chart.hash()).collect();
+    let built_in: Vec<[u8; 16]> = work::editions().iter().map(|edition| edition.chart.hash()).collect();
     let origin = |name: &str, hash: [u8; 16]| {
         if built_in.contains(&hash) {
             ChartOrigin::BuiltIn

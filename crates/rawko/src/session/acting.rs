@@ -79,6 +79,10 @@ impl TerminalSession<'_> {
 
     /// Hands a key to the shown request, if the person can have meant it.
     fn press_prompt(&mut self, key: &TerminalKey, at: Instant) -> KeyResult {
+        // A command answers nothing, also where text would be the answer.
+        if *key == TerminalKey::Enter && self.is_command() {
+            return KeyResult::Ignored;
+        }
         let Some(prompt) = &mut self.prompt else { return KeyResult::Ignored };
         let is_text = !self.editor.is_empty();
         let is_begun = prompt.is_engaged() || (is_text && prompt.takes_text());
@@ -114,6 +118,11 @@ impl TerminalSession<'_> {
     pub(super) fn is_message(&self) -> bool {
         let is_reply = |prompt: &RequestPrompt| !self.is_draft && prompt.takes_text();
         !self.editor.is_empty() && !self.prompt.as_ref().is_some_and(is_reply)
+    }
+
+    /// Returns true if the input line holds a command.
+    pub(super) fn is_command(&self) -> bool {
+        SlashCommand::is_known(self.editor.text())
     }
 
     /// Shows another request, or none. A text that was begun for the one before answers no other.

@@ -56,6 +56,12 @@ impl SlashCommand {
         line == "/" || name.is_some_and(|name| !name.contains('/'))
     }
 
+    /// Returns true if a line begins with the name of a command.
+    pub(crate) fn is_known(line: &str) -> bool {
+        let name = line.split_whitespace().next().filter(|_| line.starts_with('/'));
+        name.is_some_and(|name| ALL.iter().any(|(known, _)| *known == name))
+    }
+
     pub(crate) fn read(line: &str) -> Result<SlashCommand, String> {
         let (name, argument) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let argument = argument.trim().to_owned();
@@ -123,6 +129,11 @@ mod tests {
             ("x /pause", false),
         ] {
             assert_eq!(SlashCommand::is_meant(line), is_meant, "{line}");
+        }
+        for (line, is_known) in
+            [("/cost", true), ("/agent x", true), ("/tmp", false), ("/costs", false), ("cost", false)]
+        {
+            assert_eq!(SlashCommand::is_known(line), is_known, "{line}");
         }
         assert!(SlashCommand::read("/nonsense").is_err_and(|why| why.contains("/help")));
         assert_eq!(SlashCommand::read("/undo"), Ok(SlashCommand::Undo { all: false }));

@@ -47,6 +47,7 @@ impl TerminalSession<'_> {
             let others: Vec<&PendingAsk> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
             let line = match (self.editor.is_empty(), self.is_message()) {
                 (true, _) => PromptLine::Empty,
+                _ if self.is_command() => PromptLine::Command,
                 (false, true) => PromptLine::Message,
                 (false, false) => PromptLine::Reply,
             };
@@ -60,7 +61,8 @@ impl TerminalSession<'_> {
                 wrapped(notice, columns).iter().take(4).map(|line| console.paint(TextStyle::Notice, line)),
             );
         }
-        let label = self.prompt.as_ref().filter(|_| !self.is_message()).and_then(super::RequestPrompt::label);
+        let is_reply = !self.is_message() && !self.is_command();
+        let label = self.prompt.as_ref().filter(|_| is_reply).and_then(super::RequestPrompt::label);
         let label = label.map_or_else(|| "› ".to_owned(), |label| format!("{label}: "));
         let label = crate::live_area::fitted(&label, columns / 2);
         let (text, column) = self.editor.view(columns.saturating_sub(width(&label) + 1));

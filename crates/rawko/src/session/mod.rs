@@ -36,7 +36,7 @@ use crate::journal::InstanceTree;
 use crate::journal::tail::JournalTail;
 use editor::Editor;
 use keys::KeyPress;
-use prompt::RequestPrompt;
+pub(crate) use prompt::RequestPrompt;
 use scroll::Scroll;
 use view::TaskView;
 

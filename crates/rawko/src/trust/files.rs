@@ -11,7 +11,7 @@ use super::git;
 
 /// Directories whose files all count, without the parts that rawko writes itself while it works.
 const TREES: [(&str, &[&str]); 3] =
-    [(".rawko", &["state", "memories"]), (".agents", &[]), (".claude", &CLAUDES_OWN)];
+    [(".rawko", &["state", "memories", "tapes"]), (".agents", &[]), (".claude", &CLAUDES_OWN)];
 /// Written by Claude Code while it works, and not read by rawko.
 const CLAUDES_OWN: [&str; 16] = [
     "backups",

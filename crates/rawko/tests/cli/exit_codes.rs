@@ -151,7 +151,7 @@ fn two_is_usage() {
               cancel       Cancel an instance: run exit actions, stop timers and calls
               fork         Start a new instance from a past step of another
               migrate      Move instances to another version of their chart
-              replay       Show a task again, or its decisions, or another model's
+              replay       Replay a task, or compare its decisions with another model's
               diff         Print the files that an instance changed
               undo         Restore the files that an instance changed
               worktrees    List, show, merge and remove worktrees of agents
@@ -165,7 +165,7 @@ fn two_is_usage() {
               acp          Serve an editor as an agent of the Agent Client Protocol
               hook         Answer a hook of Claude Code from the state of a chart
               lsp          Serve an editor as a language server for charts
-              mcp          Serve workflows to MCP clients; log in at MCP servers
+              mcp          Serve workflows to MCP clients; log in to MCP servers
 
             Server:
               serve        Host the project and serve its web page and API

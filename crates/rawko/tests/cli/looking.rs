@@ -49,13 +49,13 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
+        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  8b107fe23e34  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  10918c061746  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
@@ -86,14 +86,14 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
+        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  8b107fe23e34  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  10918c061746  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml

@@ -183,7 +183,7 @@ fn a_run_that_meets_a_full_store_stops_and_says_so() {
     let dir = directory(&[("growing.yaml", GROWING), (".rawko/config.yaml", "store: {size_max: 200 KiB}\n")]);
     let stuck = run(dir.path(), &["run", "growing.yaml", "--id", "g-1", "--output-format", "json"], "");
     assert_eq!(stuck.code, Some(3), "{}", stuck.stderr);
-    assert!(stuck.stderr.starts_with("stuck: the store is full"), "{}", stuck.stderr);
+    assert!(stuck.stderr.starts_with("stopped: the store is full"), "{}", stuck.stderr);
     let result: serde_json::Value = serde_json::from_str(&stuck.stdout).unwrap();
     assert_eq!((&result["outcome"], &result["error"]["category"]), (&"stalled".into(), &"store".into()));
     std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 20 MiB}\n").unwrap();

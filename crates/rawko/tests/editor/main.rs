@@ -122,6 +122,27 @@ fn cancelling_pauses_the_task_and_the_next_prompt_continues_it() {
     assert!(audit.contains("paused") && audit.contains("resumed"), "{audit}");
 }
 
+/// The client closes the dialog, or has none: the turn ends, and the request is still open.
+#[test]
+fn a_request_that_is_not_answered_ends_the_turn_and_is_asked_again() {
+    let editor = Editor::new();
+    let steps = editor.play(&json!([
+        {"new": true},
+        {"prompt": TASK, "answers": ["dismiss"]},
+        {"prompt": "continue", "answers": ["fail"]},
+        {"prompt": "continue", "answers": allowing()},
+    ]));
+    let [_, dismissed, failed, done] = steps.as_slice() else { panic!("{steps:?}") };
+    for step in [dismissed, failed] {
+        assert_eq!(stop_reason(step), "cancelled");
+        let said = text(step, "agent_message_chunk");
+        assert!(said.contains("is not answered") && said.contains("rawko approve"), "{said}");
+        assert_eq!(step.permissions.len(), 1, "{step:?}");
+    }
+    assert_eq!(stop_reason(done), "end_turn");
+    assert!(fs::read_to_string(editor.path().join("slugs.py")).unwrap().contains("while free in taken"));
+}
+
 #[test]
 fn a_denied_call_does_not_run_and_the_agent_is_told() {
     let editor = Editor::new();

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rawko::{Actor, Error, OnRestart, PersistedSnapshot, Project, ProjectOptions, ServiceError, Status};
+use rawko::{
+    Actor, Answer, Error, OnRestart, PersistedSnapshot, Project, ProjectOptions, ServiceError, Status,
+};
 use rawko::{service, service_with_call};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -169,4 +171,46 @@ async fn a_stored_instance_continues_in_the_next_program_and_only_one_program_ho
     actor.send("PAY", ()).await.unwrap();
     assert_eq!(actor.result::<Json>().await.unwrap(), json!({"receipt": "r-o1"}));
     second.close().await;
+}
+
+/// A request with a form, and one that is only approved or denied.
+const SHIPMENT: &str = "
+id: shipment
+initial: choosing
+context: {region: '', by: '', note: ''}
+states:
+  choosing:
+    invoke:
+      id: choice
+      src: human
+      input: \"{title: 'Where to?', form: {type: 'object', properties: {region: {type: 'string'}}, required: ['region']}}\"
+      onDone: {target: confirming, actions: [{type: assign, context_updates: {region: event.data.data.region, by: event.data.by}}]}
+  confirming:
+    invoke:
+      id: confirmation
+      src: human
+      input: {title: \"'Ship it?'\"}
+      onDone:
+        - {guard: event.data.approved, target: shipped}
+        - {target: kept, actions: [{type: assign, context_updates: {note: event.data.comment}}]}
+  shipped: {type: final, output: {region: context.region, by: context.by}}
+  kept: {type: final, output: {note: context.note}}
+";
+
+#[tokio::test]
+async fn a_program_passes_on_the_answers_of_people() {
+    let project = Project::options().chart("shipment.yaml", SHIPMENT).start().await.unwrap();
+    for (last, expected) in [
+        (Answer::approve(), json!({"region": "eu", "by": "ada"})),
+        (Answer::deny().comment("too late"), json!({"note": "too late"})),
+    ] {
+        let actor = project.actor_of("shipment", ()).await.unwrap();
+        let wrong = Answer::approve().data(json!({"region": 7})).unwrap();
+        assert!(actor.answer(None, wrong).await.is_err(), "a form whose fields do not fit is refused");
+        let chosen = Answer::approve().by("ada").data(json!({"region": "eu"})).unwrap();
+        actor.answer(Some("choice"), chosen).await.unwrap();
+        assert!(actor.answer(Some("choice"), Answer::approve()).await.is_err(), "it was answered");
+        actor.answer(Some("confirmation"), last).await.unwrap();
+        assert_eq!(actor.result::<Json>().await.unwrap(), expected);
+    }
 }

@@ -2,7 +2,11 @@
 
 mod agents;
 mod changes;
+mod copies;
+mod elicitation;
 mod files;
+mod outside;
+mod races;
 mod server;
 mod settings;
 mod support;
@@ -40,4 +44,24 @@ fn limits_of_agents_hold() {
 #[test]
 fn nothing_steers_the_terminal() {
     hold("rules of the terminal", 45, terminal::attempt);
+}
+
+#[test]
+fn swapped_links_hold() {
+    hold("rules against races", 3, races::attempt);
+}
+
+#[test]
+fn files_that_a_project_names_hold() {
+    hold("rules of named files", 28, outside::attempt);
+}
+
+#[test]
+fn a_copy_leaves_the_repository_alone() {
+    hold("rules of copies", 10, copies::attempt);
+}
+
+#[test]
+fn questions_of_servers_hold() {
+    hold("rules of servers' questions", 7, elicitation::attempt);
 }

@@ -179,6 +179,38 @@ fn a_client_drives_a_workflow_of_a_running_server() {
     serve.wait().unwrap();
 }
 
+/// A task of the project's agents is a tool; the permission that an agent needs is a question to the client.
+#[test]
+fn a_client_gives_a_task_to_the_agents() {
+    let settings = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n\
+                    memories: {remember: false}\nphases: {validate: {checks: []}}\npermissions: {ask: ['Write(made.txt)']}\n";
+    let agent = "---\nname: worker\nwhenToUse: Always.\ntransitions: {onSuccess: complete}\n---\nYou are the worker.\n";
+    let script = "- agent: worker\n  steps:\n    - tool_calls: [{name: Write, input: {path: made.txt, content: made}}]\n    \
+                  - text: The file is made.\n";
+    let project = Project::new(&[
+        (".rawko/config.yaml", settings),
+        (".rawko/agents/worker.md", agent),
+        (".rawko/script.yaml", script),
+    ]);
+    let mut client = Client::start(&project);
+    let tools = client.request("tools/list", json!({}));
+    let names: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"rawko_task") && names.contains(&"review_diff"), "{names:?}");
+    for internal in ["rawko", "agent", "task_queue", "trigger_log"] {
+        assert!(!names.contains(&internal), "{names:?}");
+    }
+    let arguments = json!({"task": "Make the file", "agent": "worker"});
+    let result = client.request("tools/call", json!({"name": "rawko_task", "arguments": arguments}));
+    assert_eq!(result["structuredContent"]["output"]["outcome"], "complete", "{result}");
+    assert_eq!(client.asked.len(), 1, "{:?}", client.asked);
+    assert!(client.asked[0].contains("made.txt"), "{:?}", client.asked);
+    assert_eq!(fs::read_to_string(project.dir.path().join("made.txt")).unwrap(), "made");
+    let refused = client.request("tools/call", json!({"name": "rawko_task", "arguments": {"task": " "}}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    client.end();
+}
+
 #[test]
 fn a_question_of_a_server_waits_for_a_person() {
     let settings = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n\

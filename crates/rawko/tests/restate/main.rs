@@ -29,6 +29,7 @@ mod many;
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
 mod paused;
+mod pausing;
 #[path = "../cli/pty.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod pty;

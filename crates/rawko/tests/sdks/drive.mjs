@@ -6,7 +6,9 @@ const orders = Array.from({ length: Number(process.argv[2]) }, (_, order) => ord
 
 async function work() {
   for (let order = orders.pop(); order !== undefined; order = orders.pop()) {
-    const run = await client.start(order % 2 ? "pay" : "pay_once", { order });
+    // Every third has an id of its own.
+    const id = order % 3 ? undefined : `order-${order}`;
+    const run = await client.start(order % 2 ? "pay" : "pay_once", { order }, { id });
     console.log(`${order} ${await run.result()}`);
   }
 }

@@ -10,7 +10,9 @@ client = Client(retry_for=300)
 
 async def one(order: int, places: asyncio.Semaphore) -> None:
     async with places:
-        run = await client.start("pay" if order % 2 else "pay_once", {"order": order})
+        # Every third has an id of its own.
+        id = None if order % 3 else f"order-{order}"
+        run = await client.start("pay" if order % 2 else "pay_once", {"order": order}, id=id)
         print(f"{order} {await run.result()}", flush=True)
 
 

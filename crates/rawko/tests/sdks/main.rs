@@ -4,6 +4,7 @@
 
 mod documents;
 mod kills;
+mod lossy;
 mod scripts;
 mod support;
 mod tools;

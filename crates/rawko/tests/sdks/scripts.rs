@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Language, Process, SERVICE_TOKEN, Served, TOKEN, finish, repository};
 
-const SETTINGS: &str = "\
+pub(crate) const SETTINGS: &str = "\
 governance: {allow: [\"agent:*\", publish]}
 providers: {default: demo/scripted, demo: {kind: scripted, file: .rawko/script.yaml}}
 server: {tokens: [{name: publisher, role: service, env: SERVICE_TOKEN}]}
@@ -34,7 +34,7 @@ statechart:
     kept: {type: final}
 ";
 
-fn project(config: &str) -> Served {
+pub(crate) fn project(config: &str) -> Served {
     Served::new(&[
         (".rawko/config.yaml", config),
         (".rawko/charts/article.yaml", ARTICLE),

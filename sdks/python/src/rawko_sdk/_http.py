@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 from .errors import ApiError, ConnectionLost
 
 _LINE_BYTES_MAX = 16 * 1024 * 1024
+_CONNECT_SECONDS = 10.0
+# Some operations, such as the health of agents, take a while.
+_RESPONSE_SECONDS = 300.0
 
 
 class Address:
@@ -59,21 +62,27 @@ class Response:
 
 
 async def open_request(
-    address: Address, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+    address: Address,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    *,
+    timeout: float = _RESPONSE_SECONDS,
 ) -> Response:
-    """Sends a request and returns the head of its response."""
+    """Sends a request and returns the head of its response, which must arrive within `timeout` seconds."""
     writer: asyncio.StreamWriter | None = None
     try:
-        reader, writer = await asyncio.open_connection(
-            address.host, address.port, ssl=address.tls, limit=_LINE_BYTES_MAX
-        )
+        opening = asyncio.open_connection(address.host, address.port, ssl=address.tls, limit=_LINE_BYTES_MAX)
+        reader, writer = await asyncio.wait_for(opening, _CONNECT_SECONDS)
         lines = [f"{method} {address.path}{path} HTTP/1.1", f"Host: {address.netloc}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if body or method in ("POST", "PUT"):
             lines.append(f"Content-Length: {len(body)}")
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
         await writer.drain()
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        read = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout)
+        head = read.decode("latin-1").split("\r\n")
         status = int(head[0].split(" ")[1])
         pairs = (line.split(":", 1) for line in head[1:] if ":" in line)
         return Response(status, {name.strip().lower(): value.strip() for name, value in pairs}, reader, writer)

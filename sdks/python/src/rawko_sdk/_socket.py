@@ -15,6 +15,7 @@ from .errors import ConnectionLost
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _CLOSE, _PING, _PONG = 0x1, 0x8, 0x9, 0xA
+_CONNECT_SECONDS = 10.0
 _MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -34,7 +35,7 @@ class Socket:
             "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": key.decode(),
         }
-        response = await open_request(address, "GET", path, asked)
+        response = await open_request(address, "GET", path, asked, timeout=_CONNECT_SECONDS)
         if response.status != 101:
             raise await problem_of(response)
         expected = base64.b64encode(hashlib.sha1(key + _GUID).digest()).decode()

@@ -85,6 +85,10 @@ class Api:
         """Suggest what fits a place of a chart"""
         return await self.request("POST", "/v1/charts/suggest", body, key=key)
 
+    async def post_charts_verify(self, body: types.ChartText, *, key: str | None = None) -> types.ChartProof:
+        """Verify a chart"""
+        return await self.request("POST", "/v1/charts/verify", body, key=key)
+
     async def get_charts_id(self, id: str, *, version: str | None = None) -> types.Chart:
         """Read a chart"""
         return await self.request("GET", f"/v1/charts/{quote(id, safe='')}" + _query(version=version))

@@ -71,12 +71,13 @@ class Client(Api):
             body["input"] = input
         if budget is not None:
             body["budget"] = budget
-        return await self._begin("/v1/instances", body, is_own_id=id is None)
+        return await self._begin("/v1/instances", body, is_generated=id is None)
 
     async def task(self, text: str, **options: Any) -> Run:
         """Starts a task for the project's agents. Options are those of `NewTask`: `agent`, `max_iterations`, …"""
-        options.setdefault("id", _new_id("task"))
-        return await self._begin("/v1/tasks", {"task": text, **options}, is_own_id=True)
+        is_generated = options.get("id") is None
+        body = {"task": text, **options, "id": options.get("id") or _new_id("task")}
+        return await self._begin("/v1/tasks", body, is_generated=is_generated)
 
     def attach(self, id: str) -> Run:
         """Returns a run or task that exists, such as one that another program started."""
@@ -120,6 +121,7 @@ class Client(Api):
             headers["Content-Type"] = "application/json"
             data = json.dumps({} if body is None else body).encode()
         patience = _Patience(self._retry_for)
+        is_lost = False
         while True:
             try:
                 response = await open_request(self._address, method, path, headers, data)
@@ -129,17 +131,25 @@ class Client(Api):
                     return json.loads(await response.body() or b"null")
                 finally:
                     response.close()
-            except (ConnectionLost, ApiError) as error:
+            except ConnectionLost as error:
+                is_lost = True
+                await patience.wait(error)
+            except ApiError as error:
+                error.repeated = is_lost
                 await patience.wait(error)
 
-    async def _begin(self, path: str, body: dict[str, Any], *, is_own_id: bool) -> Run:
+    async def _begin(self, path: str, body: dict[str, Any], *, is_generated: bool) -> Run:
         try:
             receipt: types.Receipt = await self.request("POST", path, body)
         except ApiError as error:
-            # A generated id exists only if an earlier attempt was carried out.
-            if not (is_own_id and error.code == "rawko::api::exists"):
+            # The server forgets keys when it restarts. A generated id exists only if an earlier attempt was carried out;
+            # one that the caller chose probably does, if an attempt got no response.
+            if error.code != "rawko::api::exists" or not (is_generated or error.repeated):
                 raise
-            return Run(self, body["id"])
+            run = Run(self, body["id"])
+            if not is_generated and "chart" in body and (await run.get())["chart"] != body["chart"].split("@")[0]:
+                raise
+            return run
         return Run(self, receipt["instance"])
 
     async def _stream(self, path: str) -> AsyncGenerator[Event, None]:
@@ -183,7 +193,7 @@ class Run:
         return await self._client.request("POST", f"{self._path}/answer", body)
 
     async def say(self, text: str) -> Run:
-        """Gives the agents of a task a message, or continues one that has ended. Returns the run that goes on."""
+        """Gives the agents of a task a message, or continues one that has ended. Returns the continued run."""
         path = f"/v1/tasks/{quote(self.id, safe='')}/continue"
         receipt = await self._client.request("POST", path, {"text": text})
         return Run(self._client, receipt["instance"])

@@ -6,12 +6,16 @@ from typing import Any, Mapping
 
 
 class ApiError(Exception):
-    """The server rejected a request. `code` is stable; `detail` is meant for people."""
+    """The server rejected a request. `code` is stable; `detail` is meant for people.
+
+    `repeated`: an earlier attempt of the same request got no response, so it may have been carried out.
+    """
 
     def __init__(self, status: int, code: str, detail: str, problem: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{detail} ({code}, {status})")
         self.status, self.code, self.detail = status, code, detail
         self.problem: Mapping[str, Any] = problem or {}
+        self.repeated = False
 
 
 class ConnectionLost(Exception):

@@ -114,6 +114,8 @@ class AgentList(TypedDict):
 
 
 class AnswerBody(TypedDict):
+    always: NotRequired[bool]
+    """Also allow such calls from now on: adds the rules in `input.always` of the request to the settings of the user that runs the server. Needs the role `admin`."""
     approved: bool
     by: NotRequired[str | None]
     """Another name of the author, noted beside that of the token."""
@@ -330,6 +332,17 @@ class ChartPlace(TypedDict):
     """UTF-16 code units before the place."""
     text: str
     """YAML or JSON, which may be half typed."""
+
+
+class ChartProof(TypedDict):
+    """The verdicts on a chart."""
+
+    properties: list[PropertyProof]
+    """Built-in properties, then the chart's own."""
+    states: int
+    """Explored states."""
+    transitions: int
+    """Explored steps between states."""
 
 
 class ChartTests(TypedDict):
@@ -1020,6 +1033,18 @@ class Problem(TypedDict):
     """Short meaning of the code."""
     type: str
     """Always `about:blank`: `code` is more specific."""
+
+
+class PropertyProof(TypedDict):
+    """The verdict on one property."""
+
+    bound: str
+    """The part of the chart's behaviour that was explored, in words."""
+    name: str
+    trace: Value
+    """A shortest violation: `input`, `services`, `events` and `loop_from`, as `rawko simulate` reads them; else `null`."""
+    verdict: str
+    """`holds`, `violated` or `unknown`."""
 
 
 class PruneBody(TypedDict):

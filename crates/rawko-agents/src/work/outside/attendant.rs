@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rawko_core::{ServiceClass, Value};
+use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::ServiceCall;
+use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -24,6 +25,13 @@ use rawko_model::{Message, MessagePart, ToolResult, ToolUse, Usage};
 use rawko_programs::program::{CancelFuture, ProgramHost, TurnResult};
 use rawko_tools::{Clearance, Grant, ToolCall, ToolFuture, ToolOutcome};
 
+/// Longer texts are cut in reports.
+const REPORT_CHARS: usize = 2000;
+
+fn cut_chars(text: &str) -> String {
+    text.chars().take(REPORT_CHARS).collect()
+}
+
 pub(super) struct Attendant<'w> {
     pub(super) agent_services: &'w AgentServices,
     pub(super) call: &'w ServiceCall,
@@ -32,6 +40,8 @@ pub(super) struct Attendant<'w> {
     deadline: Instant,
     state: Mutex<WorkState>,
     halting: Notify,
+    /// The caller gets messages and tool calls as events.
+    reports: bool,
 }
 
 /// The state of the work so far.
@@ -50,6 +60,10 @@ pub(super) struct WorkState {
     /// The agent's session id, for resuming.
     pub(super) session: Option<String>,
     halt: Option<Halt>,
+    /// Text that the caller has not heard of.
+    unreported: String,
+    /// Number of reports, used for their keys.
+    reports: u64,
 }
 
 impl<'w> Attendant<'w> {
@@ -72,9 +86,11 @@ impl<'w> Attendant<'w> {
             runs: 0,
             session: request::session(call),
             halt: None,
+            unreported: String::new(),
+            reports: 0,
         };
         let (state, halting) = (Mutex::new(state), Notify::new());
-        Self { agent_services, call, grant, loops, deadline, state, halting }
+        Self { agent_services, call, grant, loops, deadline, state, halting, reports: input.report }
     }
 
     /// A panic never leaves a partial change behind, so a poisoned lock is safe to use.
@@ -91,12 +107,57 @@ impl<'w> Attendant<'w> {
 
     /// Records the result.
     pub(super) fn take(&self, result: &TurnResult) {
-        let mut state = self.state();
-        if !result.text.trim().is_empty() {
-            state.transcript.answered(&result.text);
+        {
+            let mut state = self.state();
+            if !result.text.trim().is_empty() {
+                // It may differ from the streamed text.
+                if !state.transcript.text().trim_end().ends_with(result.text.trim_end()) {
+                    state.unreported.push_str(&result.text);
+                }
+                state.transcript.answered(&result.text);
+            }
+            state.account.spent(result.usage);
+            state.session = result.session.clone().or(state.session.take());
         }
-        state.account.spent(result.usage);
-        state.session = result.session.clone().or(state.session.take());
+        self.report_message();
+    }
+
+    /// Records a call of the program.
+    pub(super) fn called(&self, asked: ToolUse) {
+        self.report_message();
+        let input = asked.input.to_string();
+        let arguments = match input.len() <= REPORT_CHARS {
+            true => asked.input.to_json(),
+            false => json!({"shown": cut_chars(&input)}),
+        };
+        self.report("AGENT_TOOL_CALL", &json!({"toolCall": {"name": asked.name, "arguments": arguments}}));
+        self.state().transcript.called(asked);
+    }
+
+    /// Reports the text since the last report, as the chart `agent` does with each message.
+    fn report_message(&self) {
+        let text = std::mem::take(&mut self.state().unreported);
+        if !text.trim().is_empty() {
+            let message = json!({"role": "assistant", "content": cut_chars(&text)});
+            self.report("AGENT_MESSAGE", &json!({"message": message}));
+        }
+    }
+
+    fn report(&self, event: &str, data: &Json) {
+        if !self.reports {
+            return;
+        }
+        let number = {
+            let mut state = self.state();
+            state.reports += 1;
+            state.reports
+        };
+        let agent = json!({"agent": ServiceName::of(&self.call.name).member});
+        let both = [&agent, data].into_iter().filter_map(Json::as_object).flatten();
+        let data: serde_json::Map<String, Json> =
+            both.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let key = format!("{}/report/{number}", self.call.idempotency);
+        self.call.runtime_gate.report(NamedEvent::new(event, Value::from_json(Json::Object(data))), &key);
     }
 
     /// Stops the agent; the first reason counts. The agent is asked to stop, and terminated if it does not.
@@ -130,11 +191,8 @@ impl<'w> Attendant<'w> {
         asked: ToolUse,
         running: impl Future<Output = ToolOutcome>,
     ) -> (ToolOutcome, LoopVerdict) {
-        let memory = {
-            let mut state = self.state();
-            state.transcript.called(asked.clone());
-            state.memory.clone()
-        };
+        self.called(asked.clone());
+        let memory = self.state().memory.clone();
         let (outcome, memory, verdict) = tool::attempt(&asked, memory, &self.loops, running).await;
         self.state().memory = memory;
         if let LoopVerdict::Doom { detector, text } = &verdict {
@@ -253,7 +311,11 @@ impl ProgramHost for Attendant<'_> {
     fn heard(&self, event: StreamEvent) {
         self.call.teller.tell(value(&event));
         match event {
-            StreamEvent::TextDelta { text } => self.state().transcript.said(&text),
+            StreamEvent::TextDelta { text } => {
+                let mut state = self.state();
+                state.transcript.said(&text);
+                state.unreported.push_str(&text);
+            }
             StreamEvent::MessageDone { usage, .. } => self.spent(usage),
             StreamEvent::ReasoningDelta { .. }
             | StreamEvent::ToolUseStart { .. }

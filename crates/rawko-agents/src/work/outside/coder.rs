@@ -120,7 +120,7 @@ impl<'a> Coder<'a> {
             return OperationVerdict::Deny;
         }
         // Only the agent knows the result, so loop control does not see it.
-        self.attendant.state().transcript.called(tool_use);
+        self.attendant.called(tool_use);
         self.calls().granted.insert(asked.id);
         OperationVerdict::Allow
     }
@@ -259,7 +259,7 @@ impl ProgramHost for Coder<'_> {
         };
         if !is_granted {
             let tool_use = ToolUse { id: id.clone(), name, input };
-            self.attendant.state().transcript.called(tool_use);
+            self.attendant.called(tool_use);
         }
         self.attendant.close(&id, content, is_error);
     }

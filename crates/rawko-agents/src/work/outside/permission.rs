@@ -43,16 +43,31 @@ pub(super) fn required_tools(
         AskedKind::Search => somewhere("Grep", asked, cwd)?,
         AskedKind::Execute => vec![command(asked)?],
         AskedKind::Fetch => vec![fetch(asked)],
-        AskedKind::Think => Vec::new(),
+        AskedKind::Think => carried(asked)?,
         AskedKind::SwitchMode => {
             return Err("a mode in which it asks for less is not granted".to_owned());
         }
         // A known tool name is more specific than the kind `Other`.
         AskedKind::Other if own.is_some() => Vec::new(),
-        AskedKind::Other => vec![RequiredTool::bare(asked.tool.as_deref().unwrap_or("other"))],
+        AskedKind::Other => {
+            let tool = RequiredTool::bare(asked.tool.as_deref().unwrap_or("other"));
+            std::iter::once(tool).chain(carried(asked)?).collect()
+        }
     };
     if let Some(tool) = own.filter(|tool| !required_tools.iter().any(|required| required.tool == *tool)) {
         required_tools.extend(by_name(tool, asked, cwd)?);
+    }
+    Ok(required_tools)
+}
+
+/// Maps a command and an address that a request carries although its kind needs none.
+fn carried(asked: &AgentOperation) -> Result<Vec<RequiredTool>, String> {
+    let mut required_tools = Vec::new();
+    if !asked.input.get("command").is_null() {
+        required_tools.push(command(asked)?);
+    }
+    if !asked.input.get("url").is_null() {
+        required_tools.push(fetch(asked));
     }
     Ok(required_tools)
 }
@@ -71,7 +86,7 @@ fn by_name(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Require
 fn on_files(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<RequiredTool>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
-        return Err(format!("it does not say which file `{}` is about", shown(asked)));
+        return Err(format!("it names no file for `{}`", shown(asked)));
     }
     Ok(paths.iter().map(|path| RequiredTool::new(tool, "path", path)).collect())
 }
@@ -95,7 +110,7 @@ fn command(asked: &AgentOperation) -> Result<RequiredTool, String> {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => String::new(),
     };
     if line.trim().is_empty() {
-        return Err(format!("it does not say which command `{}` is", shown(asked)));
+        return Err(format!("it names no command for `{}`", shown(asked)));
     }
     Ok(RequiredTool::new("Bash", "command", &line))
 }
@@ -177,7 +192,7 @@ mod tests {
         let table = [
             (Read, r#"{"file_path": "/p/a"}"#, &[][..], r#"Read {"path":"/p/a"}"#),
             (Read, "{}", &["/p/a"], r#"Read {"path":"/p/a"}"#),
-            (Read, "{}", &[], "it does not say which file `do it` is about"),
+            (Read, "{}", &[], "it names no file for `do it`"),
             (Edit, r#"{"path": "b"}"#, &["/p/a"], r#"Edit {"path":"/p/a"} + Edit {"path":"/p/b"}"#),
             (Delete, "{}", &["/etc/a"], r#"Write {"path":"/etc/a"}"#),
             (Search, r#"{"pattern": "x"}"#, &[], r#"Grep {"path":"."}"#),
@@ -188,12 +203,15 @@ mod tests {
                 &[],
                 r#"Bash {"command":"'sh' '-c' 'it'\\''s'"}"#,
             ),
-            (Execute, r#"{"command": ["ls", 1]}"#, &[], "it does not say which command `do it` is"),
+            (Execute, r#"{"command": ["ls", 1]}"#, &[], "it names no command for `do it`"),
             (Fetch, r#"{"url": "https://x"}"#, &[], r#"WebFetch {"url":"https://x"}"#),
             (Fetch, r#"{"query": "x"}"#, &[], "WebFetch {}"),
             (Think, "{}", &[], ""),
+            (Think, r#"{"command": "git push"}"#, &[], r#"Bash {"command":"git push"}"#),
+            (Think, r#"{"url": "https://x"}"#, &[], r#"WebFetch {"url":"https://x"}"#),
             (SwitchMode, "{}", &[], "a mode in which it asks for less is not granted"),
             (Other, "{}", &[], "other {}"),
+            (Other, r#"{"command": ["git", "push"]}"#, &[], r#"other {} + Bash {"command":"'git' 'push'"}"#),
         ];
         for (kind, input, paths, expected) in table {
             assert_eq!(told(&asked(kind, input, paths), None), expected, "{kind:?} {input} {paths:?}");

@@ -37,8 +37,7 @@ impl WorkReport<'_> {
                     detector: Some(*detector),
                     ..AgentFailure::default()
                 };
-                let error = self.error(Category::Failed, message, "loop_detected", failure);
-                ServiceError { retryable: Some(false), ..error }
+                self.error(Category::Failed, message, "loop_detected", failure).with_retryable(false)
             }
         }
     }
@@ -71,7 +70,7 @@ impl WorkReport<'_> {
             ..AgentFailure::default()
         };
         let told = self.error(category(error), &error.to_string(), "failed", failure);
-        ServiceError { retryable: Some(error.is_transient()), ..told }.with_outcome(attempt_outcome(error))
+        told.with_retryable(error.is_transient()).with_outcome(attempt_outcome(error))
     }
 
     fn error(&self, category: Category, message: &str, outcome: &str, failure: AgentFailure) -> ServiceError {

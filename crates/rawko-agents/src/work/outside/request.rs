@@ -112,7 +112,10 @@ pub(super) fn again(
     let prompt = match agent.kind {
         // It may be unable to load its session, and then has no memory of it.
         AgentKind::Acp => {
-            format!("{}\n\nYou have worked on this before, and said:\n{said}\n\n{words}", first.prompt)
+            format!(
+                "{}\n\nYou have worked on this before. Your last report:\n{said}\n\n{words}",
+                first.prompt
+            )
         }
         AgentKind::Llm | AgentKind::Process | AgentKind::Human | AgentKind::Scripted | AgentKind::Chart => {
             words.to_owned()
@@ -127,14 +130,14 @@ fn apart(messages: &[Message]) -> (Vec<Message>, String) {
     let mut before = before.to_vec();
     if last.role == Role::Assistant {
         before.push(last.clone());
-        return (before, "Go on.".to_owned());
+        return (before, "Continue.".to_owned());
     }
     let others: Vec<MessagePart> = last.parts.iter().filter(|part| !is_text(part)).cloned().collect();
     if !others.is_empty() {
         before.push(Message { role: Role::User, parts: others });
     }
     let words = text(last);
-    (before, if words.is_empty() { "Go on.".to_owned() } else { words })
+    (before, if words.is_empty() { "Continue.".to_owned() } else { words })
 }
 
 fn is_text(part: &MessagePart) -> bool {
@@ -163,7 +166,7 @@ fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
     let mut texts = vec![request.system.clone()];
     // A session contains the conversation.
     if request.session.is_none() && !request.messages.is_empty() {
-        texts.push(format!("What was said before:\n{}", history(&request.messages)));
+        texts.push(format!("The conversation so far:\n{}", history(&request.messages)));
     }
     let images = messages.iter().flat_map(|message| &message.parts).filter(|part| is_image(part)).count();
     if images > 0 {

@@ -4,6 +4,8 @@
 use rawko_core::Value;
 
 use crate::work::complete::text;
+use crate::work::types::{ExitGoal, ExitNeed};
+use rawko_arbiter::Plan;
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::{Completion, OutputSchema, Repair, Unfit, judge};
 use rawko_model::{Message, Role, StopReason};
@@ -72,14 +74,14 @@ impl RepeatedRequests {
             let message = "the answer was cut at the output limit again and again".to_owned();
             return AfterTurn::Limit { code: "output_length", message };
         }
-        let words =
-            "Your answer was cut off at the length limit. Go on exactly where it stopped, in smaller pieces.";
+        let words = "Your answer was cut off at the length limit. Continue exactly where it stopped, in smaller pieces.";
         AfterTurn::Again { words: words.to_owned() }
     }
 
     fn missed(&mut self, goal: &Value, loops: &LoopSettings) -> AfterTurn {
         self.challenges += 1;
-        let missing = goal.get("missing").as_str().unwrap_or("what this is for is not done yet");
+        let goal = ExitGoal::of(goal);
+        let missing = goal.missing.as_deref().unwrap_or("what this is for is not done yet");
         if self.challenges > loops.challenges_max {
             let message = format!("the agent stopped {} times although {missing}", self.challenges);
             return AfterTurn::GoalMissed { message };
@@ -102,13 +104,11 @@ impl RepeatedRequests {
 impl StoppedWork<'_> {
     /// Returns true if the goal's requirements are not met, like the guard of the chart `agent`.
     fn misses(&self, data: &Value) -> bool {
-        let needs = self.goal.get("needs").as_list().unwrap_or_default();
-        needs.iter().filter_map(Value::as_str).any(|need| match need {
-            "plan" => self.plan.get("steps").as_list().unwrap_or_default().is_empty(),
-            "change" => self.changes == 0,
-            "report" => self.text.trim().is_empty(),
-            "answer" => data.is_null(),
-            _ => false,
+        ExitGoal::of(self.goal).needs().any(|need| match need {
+            ExitNeed::Plan => Plan::of(self.plan).is_none_or(|plan| plan.steps.is_empty()),
+            ExitNeed::Change => self.changes == 0,
+            ExitNeed::Report => self.text.trim().is_empty(),
+            ExitNeed::Answer => data.is_null(),
         })
     }
 }

@@ -10,7 +10,7 @@ use rawko_model::Message;
 use rawko_tools::Grant;
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointRecord, WorktreeRecord, or_default};
+use super::{CheckpointRecord, WorktreeRecord, lenient, or_default};
 
 /// The input keys that agents take themselves; all other keys of an author are data for the agent.
 #[derive(Debug, Default, Deserialize)]
@@ -54,6 +54,8 @@ pub(in crate::work) struct AgentRun {
     pub(in crate::work) grant: Option<Grant>,
     #[serde(deserialize_with = "or_default")]
     pub(in crate::work) untrusted: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(in crate::work) report: bool,
     /// The keys of the author that are none of [`AgentInput`].
     pub(in crate::work) data: Value,
     #[serde(deserialize_with = "or_default")]
@@ -114,7 +116,7 @@ pub(in crate::work) struct AgentResult {
     /// Messages of a person that the agent has read.
     #[serde(skip_serializing)]
     pub(in crate::work) heard: Option<u64>,
-    // Of charts:
+    // Of charts, see [`ChartOutput`]:
     #[serde(skip_serializing)]
     pub(in crate::work) summary: Option<String>,
     #[serde(skip_serializing)]
@@ -128,6 +130,75 @@ pub(in crate::work) struct AgentResult {
     pub(in crate::work) by: Option<String>,
     #[serde(skip_serializing)]
     pub(in crate::work) comment: Option<String>,
+}
+
+/// The keys of a chart's output that make a result of it. Everything is optional, and of any type.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct ChartOutput {
+    #[serde(deserialize_with = "lenient")]
+    pub(in crate::work) outcome: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(in crate::work) text: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(in crate::work) summary: Option<String>,
+    pub(in crate::work) verdict: Value,
+    /// The changed files.
+    pub(in crate::work) files: Value,
+    /// The whole output of a chart that states no outcome.
+    pub(in crate::work) output: Value,
+    pub(in crate::work) problem: Value,
+}
+
+impl ChartOutput {
+    pub(in crate::work) fn of(output: &Value) -> Self {
+        output.read().unwrap_or_default()
+    }
+
+    pub(in crate::work) fn problem(&self) -> ChartProblem {
+        self.problem.read().unwrap_or_default()
+    }
+}
+
+/// The failure in a chart's output.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct ChartProblem {
+    pub(in crate::work) message: Value,
+    #[serde(deserialize_with = "lenient")]
+    pub(in crate::work) category: Option<String>,
+}
+
+/// The requirements for the end of an agent's work, of its phase or its caller.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct ExitGoal {
+    #[serde(deserialize_with = "lenient")]
+    needs: Option<Vec<Value>>,
+    /// The hint for an agent that stops too early.
+    #[serde(deserialize_with = "lenient")]
+    pub(in crate::work) missing: Option<String>,
+}
+
+/// Something an agent must have done before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::work) enum ExitNeed {
+    Plan,
+    Change,
+    Report,
+    Answer,
+}
+
+impl ExitGoal {
+    pub(in crate::work) fn of(goal: &Value) -> Self {
+        goal.read().unwrap_or_default()
+    }
+
+    /// Returns the known requirements.
+    pub(in crate::work) fn needs(&self) -> impl Iterator<Item = ExitNeed> + '_ {
+        self.needs.iter().flatten().filter_map(|need| need.read().ok())
+    }
 }
 
 /// What an agent used, in the form that ledgers read.

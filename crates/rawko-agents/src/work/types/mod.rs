@@ -9,7 +9,9 @@ mod checks;
 mod policy;
 mod session;
 
-pub(super) use agent::{AgentFailure, AgentInput, AgentResult, AgentRun, UsageRecord};
+pub(super) use agent::{
+    AgentFailure, AgentInput, AgentResult, AgentRun, ChartOutput, ExitGoal, ExitNeed, UsageRecord,
+};
 pub(super) use arbiter::{ArbiterOutput, ArbiterRequest, RememberInput, RememberOutput};
 pub(super) use calls::{
     AuditedInput, CallFailure, CallGroup, CollectInput, CollectOutput, CollectedResult, End, FailedCall,

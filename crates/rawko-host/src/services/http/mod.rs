@@ -115,7 +115,7 @@ impl HttpRemote {
             }
         }
         let message = format!("the service redirected more than {REDIRECTS_MAX} times in a row");
-        let error = ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) };
+        let error = ServiceError::new(Category::Failed, message).with_retryable(false);
         Err(request.judged(error))
     }
 }

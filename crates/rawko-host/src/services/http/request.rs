@@ -156,5 +156,5 @@ fn not_followed(status: StatusCode, why: &str) -> ServiceError {
         // 303 follows an accepted request, and so do 301 and 302 in practice.
         _ => AttemptOutcome::Unknown,
     };
-    ServiceError { retryable: Some(false), ..error }.with_outcome(outcome).with_details(details)
+    error.with_retryable(false).with_outcome(outcome).with_details(details)
 }

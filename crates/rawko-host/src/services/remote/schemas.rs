@@ -42,7 +42,7 @@ pub(super) fn agreed(
 pub(super) fn misfit(schemas: &Schemas, input: &Value) -> Option<ServiceError> {
     let violation = schemas.input.as_ref()?.violations(input).into_iter().next()?;
     let message = format!("the input does not fit the schema: {}", violation.message);
-    Some(ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) })
+    Some(ServiceError::new(Category::Failed, message).with_retryable(false))
 }
 
 /// Returns a result that fits its schema. One that does not may come from a call that took effect.

@@ -9,7 +9,7 @@
 //!   tape: {kind: replay, file: tape.jsonl}
 //!   aliases: {fast: local/qwen}
 //!   reasoning: medium                              # low, medium, high, or a number of tokens
-//!   record: .rawko/tape.jsonl
+//!   record: .rawko/tapes/all.jsonl
 //!   prices: {local/qwen: {input: 0, output: 0}}
 //!   back_off: {first: 1s, longest: 60s, retry_after_max: 1h}
 //! ```

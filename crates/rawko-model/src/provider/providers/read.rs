@@ -1,7 +1,7 @@
 //! The section `providers` of settings.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
@@ -46,6 +46,8 @@ const KEYS: [&str; 10] = [
     "send_reasoning",
     "file",
 ];
+/// The project's settings, as messages name them.
+const PROJECT: &str = ".rawko/config.yaml";
 const KINDS: [&str; 7] =
     ["anthropic", "openai", "openai_responses", "gemini", "ollama", "scripted", "replay"];
 
@@ -69,6 +71,10 @@ pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, ProviderP
     (said, problems)
 }
 
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
 struct ProviderReader<'s> {
     reader: SettingsReader<'s>,
     settings: &'s dyn SectionSource,
@@ -88,7 +94,7 @@ impl ProviderReader<'_> {
                     }
                 }
                 "record" => {
-                    let path = self.reader.text(value, "`record` of `providers`").map(PathBuf::from);
+                    let path = self.record(value);
                     self.said.record = path.or(self.said.record.take());
                 }
                 "reasoning" => {
@@ -108,6 +114,31 @@ impl ProviderReader<'_> {
                 }
             }
         }
+    }
+
+    /// The text of models is written there: a project names a file that is its own and that no program obeys.
+    fn record(&mut self, at: &SpannedValue) -> Option<PathBuf> {
+        let path = PathBuf::from(self.reader.text(at, "`record` of `providers`")?);
+        let is_own = is_inside(&path)
+            && path.starts_with(".rawko/tapes")
+            && path.extension().is_some_and(|extension| extension == "jsonl");
+        if &**self.file == PROJECT && !is_own {
+            let help = "write `.rawko/tapes/NAME.jsonl`; your own settings may name any file";
+            self.reader.invalid(at.span, "a project cannot choose this file for `record`", help);
+            return None;
+        }
+        Some(path)
+    }
+
+    /// The file of a script or a tape.
+    fn file(&mut self, at: &SpannedValue, named: &str) -> Option<PathBuf> {
+        let path = PathBuf::from(self.reader.text(at, named)?);
+        if &**self.file == PROJECT && !is_inside(&path) {
+            let help = "use a file of the project, without `..`; your own settings may name any file";
+            self.reader.invalid(at.span, format!("{named} is outside the project"), help);
+            return None;
+        }
+        Some(path)
     }
 
     fn aliases(&mut self, at: &SpannedValue) {
@@ -208,7 +239,7 @@ impl ProviderReader<'_> {
             }
             "schema" => definition.schema = self.schema(at, named),
             "send_reasoning" => definition.send_reasoning = self.send_reasoning(at, named),
-            _ => definition.file = self.reader.text(at, named).map(PathBuf::from),
+            _ => definition.file = self.file(at, named),
         }
     }
 

@@ -33,7 +33,7 @@ fn shown(source: &SourceFile, findings: &[Finding]) -> String {
 
 pub(super) fn file(path: &Path) -> Result<Scripted, ScriptProblem> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match crate::provider::regular_text(path) {
         Ok(content) => text(&name, &content),
         Err(error) => {
             let finding = rawko_chart::codes::settings::UNREADABLE

@@ -2,35 +2,49 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{RecordedEnd, TapeExchange, VERSION, request_hash};
 use crate::provider::http::ApiKey;
 use crate::provider::{
-    Completion, CompletionFuture, CompletionRequest, Provider, ProviderError, StreamEvent, StreamListener,
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, Provider, ProviderError, StreamEvent,
+    StreamListener,
 };
 
 /// A tape shared by several providers.
 pub struct Recorder {
+    path: PathBuf,
     state: Mutex<RecorderState>,
     /// Redacted in every line.
     secrets: Vec<ApiKey>,
 }
 
+#[derive(Default)]
 struct RecorderState {
-    file: File,
+    /// Opened by the first completion: reading settings writes nothing.
+    file: Option<File>,
     fault: Option<String>,
 }
 
 impl Recorder {
-    /// Opens the file for appending and creates missing folders.
+    /// Creates a tape at a path to which a file can be written. Nothing is written before the first completion.
     pub fn open(path: &Path, secrets: Vec<ApiKey>) -> io::Result<Arc<Self>> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+        check(path)?;
+        Ok(Arc::new(Self { path: path.to_owned(), state: Mutex::default(), secrets }))
+    }
+
+    /// Opens the file for appending and creates missing folders.
+    fn ready(&self) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.file.is_none() {
+            check(&self.path)?;
+            if let Some(folder) = self.path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            state.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
         }
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Arc::new(Self { state: Mutex::new(RecorderState { file, fault: None }), secrets }))
+        Ok(())
     }
 
     /// Returns the error that made the tape incomplete, if any. A failed write does not discard a completion that was
@@ -44,10 +58,28 @@ impl Recorder {
         let line = serde_json::to_string(exchange).map_err(io::Error::other);
         let line = line.map(|line| self.secrets.iter().fold(line, |line, secret| secret.hide(&line)) + "\n");
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = line.and_then(|line| state.file.write_all(line.as_bytes()));
+        let written = line.and_then(|line| match &mut state.file {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => Err(io::Error::from(io::ErrorKind::NotFound)),
+        });
         if let Err(error) = written {
             state.fault.get_or_insert_with(|| error.to_string());
         }
+    }
+}
+
+/// Rejects a path that is a link, which would lead the text of models to another file, and one that no file can have.
+fn check(path: &Path) -> io::Result<()> {
+    let found = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)));
+    match found {
+        Some((at, about)) if at == path && about.is_symlink() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a link"))
+        }
+        Some((at, about)) if at == path && !about.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+        }
+        Some((at, _)) if at != path && !at.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -71,6 +103,11 @@ impl Provider for RecordingProvider {
         listener: StreamListener<'a>,
     ) -> CompletionFuture<'a> {
         Box::pin(async move {
+            // The recording was requested: without it no model is asked.
+            if let Err(error) = self.recorder.ready() {
+                let why = format!("cannot record to {}: {error}", self.recorder.path.display());
+                return Err(ProviderError::new(ErrorCode::InvalidRequest, why));
+            }
             let mut events = Vec::new();
             let mut hear = |event: StreamEvent| {
                 events.push(event.clone());

@@ -23,7 +23,8 @@ impl TapeProvider {
     /// Reads a tape, or reports the invalid line.
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {file}: {error}"))?;
+        let text =
+            crate::provider::regular_text(path).map_err(|error| format!("cannot read {file}: {error}"))?;
         Self::of_text(&file, &text)
     }
 

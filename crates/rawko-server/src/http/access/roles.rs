@@ -26,6 +26,8 @@ pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
         "/v1/charts/check" | "/v1/charts/explain" | "/v1/charts/simulate" | "/v1/charts/suggest" => {
             Some(Role::Read)
         }
+        // Takes up to 10 s of a core.
+        "/v1/charts/verify" => Some(Role::Operate),
         // Files of the project, which are published and trusted.
         _ if !looks && (path == "/v1/charts" || path.starts_with("/v1/charts/")) => Some(Role::Admin),
         // The page and its assets; they contain no project data.
@@ -72,6 +74,7 @@ mod tests {
             (Method::POST, "/v1/charts/check", Some(Role::Read)),
             (Method::POST, "/v1/charts/simulate", Some(Role::Read)),
             (Method::POST, "/v1/charts/suggest", Some(Role::Read)),
+            (Method::POST, "/v1/charts/verify", Some(Role::Operate)),
             (Method::POST, "/v1/charts/save", Some(Role::Admin)),
             (Method::POST, "/v1/charts/order/scenarios", Some(Role::Admin)),
             (Method::POST, "/v1/charts", Some(Role::Admin)),

@@ -156,8 +156,8 @@ async fn socket(
     let mut parts = request.into_parts().0;
     let not_one = |_| ErrorResponse::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
-    let trusted = caller.is_some_and(|caller| caller.role.connects_agents());
+    let names = caller.and_then(|caller| caller.role.agent_names(&caller.name));
     let (asked, peer) = (app.clone(), parts.extensions.get::<PeerAddress>().copied());
     let on_guess: OnGuess = Arc::new(move || drop(wrong_token(&asked, peer)));
-    connect(gate, upgrade, trusted, on_guess)
+    connect(gate, upgrade, names, on_guess)
 }

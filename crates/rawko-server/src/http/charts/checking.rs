@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rawko_chart::draw::{self, Theme};
-use rawko_chart::{Finding, Places, Severity, SourceFile, load_bytes};
+use rawko_chart::{Finding, Places, Registry, Severity, SourceFile, load_bytes};
 use rawko_core::Chart;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -37,6 +37,15 @@ pub(crate) struct Check {
     svg: Option<String>,
 }
 
+/// Returns everything that a chart of the project may name.
+pub(super) fn registry(app: &App) -> Registry {
+    let mut registry = app.project().registry();
+    for edition in app.engine().library().offered() {
+        registry.add_chart(edition.chart.id(), edition.chart.version());
+    }
+    registry
+}
+
 /// A text checked against the project.
 pub(super) struct CheckedText {
     source: SourceFile,
@@ -47,11 +56,7 @@ pub(super) struct CheckedText {
 
 impl CheckedText {
     pub(super) fn of(app: &App, name: &str, text: &str) -> CheckedText {
-        let mut registry = app.project().registry();
-        for edition in app.engine().library().offered() {
-            registry.add_chart(edition.chart.id(), edition.chart.version());
-        }
-        let (source, loaded) = load_bytes(name, text.as_bytes(), &registry);
+        let (source, loaded) = load_bytes(name, text.as_bytes(), &registry(app));
         CheckedText { source, chart: loaded.chart, places: loaded.places, findings: loaded.findings }
     }
 

@@ -1,5 +1,5 @@
-//! Charts over HTTP: published and stored charts, as text and as a drawing; checking, simulating, saving and adding charts,
-//! and their scenarios.
+//! Charts over HTTP: published and stored charts, as text and as a drawing; checking, simulating, verifying, saving and adding
+//! charts, and their scenarios.
 
 mod chart_list;
 mod checking;
@@ -10,6 +10,7 @@ mod recording;
 mod saving;
 mod simulating;
 mod upload;
+mod verifying;
 mod wire;
 
 use axum::extract::State;
@@ -37,6 +38,7 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(language::suggest))
         .routes(routes!(language::explain))
         .routes(routes!(simulating::simulate))
+        .routes(routes!(verifying::verify))
         .routes(routes!(saving::save))
         .routes(routes!(recording::record))
         .routes(routes!(recording::tests))

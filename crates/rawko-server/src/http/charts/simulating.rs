@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use rawko_chart::Registry;
 use rawko_core::{CandidateOutcome, Chart, TraceEntry, Value, World};
+use rawko_host::Edition;
 use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -134,7 +135,7 @@ impl PlayedSimulation {
             .map_err(|error| invalid(format!("`services`: {error}")))?;
         let world = World { env: empty(), agents: app.world().agents.clone() };
         let input = if run.input.is_null() { empty() } else { run.input.clone().into() };
-        let others = others(app, &chart);
+        let others = others(app, &chart).into_iter().map(|edition| edition.chart).collect();
         let mut simulation = Simulation::new(chart, others, stubs, world, input)
             .with_firings_max(FIRINGS_MAX)
             .with_stimuli(&stimuli);
@@ -153,18 +154,17 @@ impl PlayedSimulation {
 }
 
 /// Keeps an empty map a map, so that `input.key` is null and not an error.
-fn empty() -> Value {
+pub(super) fn empty() -> Value {
     Json::Object(Map::new()).into()
 }
 
 /// The charts of the project that can be invoked: those that `rawko test` knows, so without built-in ones.
-fn others(app: &App, chart: &Chart) -> Vec<Arc<Chart>> {
+pub(super) fn others(app: &App, chart: &Chart) -> Vec<Edition> {
     let is_same = |other: &Chart| other.id() == chart.id() && other.version() == chart.version();
     let is_own = |other: &Chart| {
         app.project().origin(other.id(), other.version()) != Some(ChartOrigin::BuiltIn) && !is_same(other)
     };
-    let offered = app.engine().library().offered().into_iter();
-    offered.map(|edition| edition.chart).filter(|chart| is_own(chart)).collect()
+    app.engine().library().offered().into_iter().filter(|edition| is_own(&edition.chart)).collect()
 }
 
 fn shown(line: &ReportLine, now_ms: i64) -> SimulatedLine {

@@ -13,8 +13,8 @@ use super::super::project_context::ProjectContext;
 use super::super::protocol::{HostAnswer, SocketRequest};
 use super::HostAccess;
 use crate::console::Console;
-use crate::delivering::asked;
 use crate::failure::CommandFailure;
+use crate::repeating::asked;
 
 pub(crate) enum Messenger {
     Here {
@@ -60,7 +60,7 @@ impl Messenger {
             }
             Messenger::There => {
                 let mut access = HostAccess::open(place, &[], console).await?;
-                let receipt = asked(&mut access, request).await;
+                let receipt = asked(&mut access, place, request, console).await;
                 access.close(console).await;
                 return receipt;
             }

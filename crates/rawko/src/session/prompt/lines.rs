@@ -9,7 +9,7 @@ use crate::session::markdown::diff_line;
 use crate::standing::PendingAsk;
 
 /// Narrower terminals get the short hint.
-const HINT_COLUMNS: usize = 56;
+const HINT_COLUMNS: usize = 66;
 
 /// What the input line holds while a request is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum PromptLine {
     Reply,
     /// Text for the agents.
     Message,
+    /// A command of the session, such as `/cost`.
+    Command,
 }
 
 impl RequestPrompt {
@@ -142,10 +144,14 @@ impl RequestPrompt {
                 "Enter: send the text to the agent; the request stays open"
             }
             (_, PromptLine::Message) => "Enter: send text",
+            (_, PromptLine::Command) if is_wide => "Enter: run the command; the request stays open",
+            (_, PromptLine::Command) => "Enter: run the command",
             _ if !is_ready => "ready in a moment",
             (PromptInput::None, _) if self.selected.is_some() => "Enter: confirm",
-            (PromptInput::None, _) if is_wide => "choose with a letter or ↑↓, then Enter",
-            (PromptInput::None, _) => "choose, then Enter",
+            (PromptInput::None, _) if is_wide => {
+                "choose with a letter or ↑↓, then Enter; other text is a message"
+            }
+            (PromptInput::None, _) => "choose, then Enter; or type text",
             (PromptInput::Reason, _) => "Enter: deny and send the reason to the agent",
             (PromptInput::Comment, _) => "Enter: send · Esc: back",
             (PromptInput::Answer, _) if self.selected.is_some() => "Enter: send this answer · Esc: decline",

@@ -125,6 +125,12 @@ fn questions_are_answered_with_a_choice_or_a_text() {
     pty.wait_for("2  blue");
     pty.choose("2");
     pty.wait_for("And which name?");
+    // A command is not taken for the answer.
+    pty.wait_until_ready();
+    pty.press("/cost");
+    pty.wait_for("Enter: run the command");
+    pty.press("\r");
+    pty.wait_for("  worker  demo/x");
     pty.reply("Ada L.");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");

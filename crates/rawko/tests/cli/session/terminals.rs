@@ -151,6 +151,29 @@ fn top_pauses_resumes_and_sends_questions_to_the_session() {
 }
 
 #[test]
+fn top_approves_nothing_that_is_cut_off() {
+    let content: String = (0..60).map(|number| format!("line {number}\\n")).collect();
+    let script = format!(
+        "- agent: worker\n  steps:\n    \
+         - tool_calls: [{{name: Write, input: {{path: big.txt, content: \"{content}\"}}}}]\n    - text: Fine.\n"
+    );
+    let dir = one_worker("permissions: {ask: ['Write(*)']}\n", &script);
+    let mut first = task(&dir, &[]);
+    first.wait_for("deny with a reason");
+    let mut top = Pty::start(dir.path(), &["top"], SIZE);
+    top.wait_for("? Write big.txt");
+    top.press("y");
+    top.wait_for("does not fit on the screen");
+    top.press("n");
+    top.wait_for_all(&["line 0", "deny: Write big.txt", "Enter: confirm"]);
+    top.press("\r");
+    assert_eq!(first.end().0, Some(0));
+    assert!(!dir.path().join("big.txt").exists());
+    top.press("q");
+    assert_eq!(top.end().0, Some(0));
+}
+
+#[test]
 fn top_lists_tasks_answers_and_opens_them() {
     let dir = one_worker(ASKS, TOUCH);
     let mut first = task(&dir, &[]);

@@ -135,6 +135,50 @@ pub(crate) fn attempts(table: &mut Table) {
     let control = ask(&host, method, "/v1/instances/o-2/answer", &[("authorization", &bearer)], body);
     table.group("http", is(&[200], control), rows);
     links(&host, &scene, table);
+    agents(&host, table);
+}
+
+/// Registers an agent over WebSocket; returns the first message of the server.
+fn register(host: &Host, token: &str, in_header: bool, agent: &str) -> String {
+    let mut stream = TcpStream::connect(&host.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let bearer = if in_header { format!("authorization: Bearer {token}\r\n") } else { String::new() };
+    let request = format!(
+        "GET /v1/agents HTTP/1.1\r\nhost: {}\r\nupgrade: websocket\r\nconnection: upgrade\r\n\
+         sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13\r\n{bearer}\r\n",
+        host.address
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        heard.push(byte[0]);
+    }
+    let own = if in_header { String::new() } else { format!(r#","token":"{token}""#) };
+    let text = format!(r#"{{"type":"register","protocol":1,"agent":"{agent}"{own}}}"#);
+    // One masked frame; the mask is zero.
+    let frame = [&[0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0], text.as_bytes()].concat();
+    stream.write_all(&frame).unwrap();
+    let mut message = vec![0; 4096];
+    let count = stream.read(&mut message).unwrap();
+    String::from_utf8_lossy(&message[..count]).into_owned()
+}
+
+/// The token of one agent used for another one, whose words the people of a channel would read.
+fn agents(host: &Host, table: &mut Table) {
+    let mut rows = Vec::new();
+    for in_header in [true, false] {
+        for name in ["ada", "wall", "operator", "Bot"] {
+            let heard = register(host, "a-token-of-a-bot", in_header, name);
+            let refused = heard.contains("invalid_name") && !heard.contains("registered");
+            rows.push((format!("the token of bot as `{name}`"), ensure(refused, heard)));
+        }
+        let heard = register(host, "a-token-of-a-wall", in_header, "wall");
+        rows.push(("the token of a reader".to_owned(), ensure(heard.contains("unauthorized"), heard)));
+    }
+    let heard = register(host, "a-token-of-a-bot", true, "bot");
+    table.group("agents", ensure(heard.contains(r#""type":"registered""#), heard), rows);
 }
 
 /// The one-time link that `serve` prints.

@@ -187,6 +187,9 @@ fn misspelt(tally: &mut Tally) {
         "host: {generation_max: 1}",
         "agents: {worker: {tools: {blocked: [Bash]}}}",
         "permissons: {deny: [Bash]}",
+        "queue: {at_onec: 2}",
+        "queue: {at_once: many}",
+        "queue: 3",
         "tools: {blocked: [Bash]}\ntools: {blocked: []}",
     ];
     let valid = Yard::with_calls(&[bash("touch made.txt")], &[]);

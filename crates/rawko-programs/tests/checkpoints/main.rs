@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod operations;
+
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -19,96 +20,7 @@ use rawko_programs::checkpoints::{
 use rawko_settings::Environment;
 use tempfile::TempDir;
 
-/// Paths that are in each other's way, and names that text formats stumble over.
-const PATHS: [&[u8]; 9] = [
-    b"a",
-    b"a/b",
-    b"a/b/c",
-    b"d/e.txt",
-    b"d",
-    b"new\nline",
-    b"\"q\\uoted\" ",
-    b"\xff\xfe",
-    b"-dash/\xc3\xa9",
-];
-
-#[derive(Clone, Debug)]
-enum Op {
-    Write(usize, Vec<u8>, u32),
-    Link(usize, String),
-    Directory(usize),
-    Remove(usize),
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    let path = 0..PATHS.len();
-    let mode = prop::sample::select(vec![0o644u32, 0o755, 0o600, 0o400]);
-    let body = prop_oneof![
-        Just(Vec::new()),
-        Just(b"one\ntwo\n".to_vec()),
-        prop::collection::vec(any::<u8>(), 0..40)
-    ];
-    prop_oneof![
-        4 => (path.clone(), body, mode).prop_map(|(path, body, mode)| Op::Write(path, body, mode)),
-        1 => (path.clone(), "[a-z/.]{1,8}").prop_map(|(path, target)| Op::Link(path, target)),
-        1 => path.clone().prop_map(Op::Directory),
-        2 => path.prop_map(Op::Remove),
-    ]
-}
-
-fn real(root: &Path, at: usize) -> PathBuf {
-    root.join(OsStr::from_bytes(PATHS[at]))
-}
-
-fn remove(path: &Path) {
-    match path.symlink_metadata() {
-        Ok(about) if about.is_dir() => fs::remove_dir_all(path).unwrap(),
-        Ok(_) => fs::remove_file(path).unwrap(),
-        Err(_) => {}
-    }
-}
-
-/// Makes room for a path: nothing is there, and all above it are directories.
-fn clear(root: &Path, path: &Path) {
-    let above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| *above != root).collect();
-    for above in above.into_iter().rev() {
-        if !above.symlink_metadata().is_ok_and(|about| about.is_dir()) {
-            remove(above);
-            fs::create_dir(above).unwrap();
-        }
-    }
-    remove(path);
-}
-
-fn perform(root: &Path, ops: &[Op]) {
-    for op in ops {
-        match op {
-            Op::Write(at, body, mode) => {
-                let path = real(root, *at);
-                clear(root, &path);
-                fs::write(&path, body).unwrap();
-                fs::set_permissions(&path, Permissions::from_mode(*mode)).unwrap();
-            }
-            Op::Link(at, target) => {
-                let path = real(root, *at);
-                clear(root, &path);
-                symlink(target, path).unwrap();
-            }
-            Op::Directory(at) => {
-                let path = real(root, *at);
-                clear(root, &path);
-                fs::create_dir(path).unwrap();
-            }
-            Op::Remove(at) => {
-                let path = real(root, *at);
-                let is_direct = |above: &Path| above.symlink_metadata().is_ok_and(|about| about.is_dir());
-                if path.ancestors().skip(1).take_while(|above| *above != root).all(is_direct) {
-                    remove(&path);
-                }
-            }
-        }
-    }
-}
+use operations::{Op, op, perform};
 
 /// Everything of a tree, without git's own files.
 fn dump(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
@@ -204,6 +116,8 @@ async fn story(with_git: bool, begun: Vec<Op>, calls: Vec<Vec<Op>>, to: usize, k
     let to = to % states.len();
     let entries = history.entries().unwrap();
     assert!(entries.iter().all(|entry| entry.commit.is_some() == with_git));
+    let is_git = |path: &str| path.split('/').any(|part| part == ".git");
+    assert!(!entries.iter().flat_map(|it| it.changes.iter().chain(&it.ignored)).any(|it| is_git(&it.path)));
     let net = net_changes(&entries, since(to as u64));
     let applied = history.revert(&net, &undo(), false).await.unwrap();
     assert_eq!(dump(root), states[to], "undo to {to}");
@@ -226,7 +140,8 @@ async fn story(with_git: bool, begun: Vec<Op>, calls: Vec<Vec<Op>>, to: usize, k
         before: it.after.clone(),
         after: it.before.clone(),
     };
-    let changes: Vec<PathChange> = net.changes.iter().map(back).collect();
+    let mut changes: Vec<PathChange> = net.changes.iter().chain(&net.ignored).map(back).collect();
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
     if !changes.is_empty() {
         let intent = serde_json::json!({"author": undo(), "changes": changes});
         fs::write(scene.state.path().join("checkpoints/intent.json"), intent.to_string()).unwrap();
@@ -350,10 +265,16 @@ async fn ignored_files_are_restored_and_are_in_no_commit_and_no_worktree() {
         let scene = Scene::new(with_git);
         let root = scene.root();
         let text = |name: &str| fs::read_to_string(root.join(name)).ok();
-        fs::create_dir(root.join("build")).unwrap();
+        for folder in ["build", "cache", "many"] {
+            fs::create_dir(root.join(folder)).unwrap();
+        }
+        for number in 0..300 {
+            fs::write(root.join("many").join(number.to_string()), "1").unwrap();
+        }
+        fs::write(root.join("cache/z"), "1").unwrap();
         let large = "x".repeat(2 << 20);
         for (name, text) in [
-            (".gitignore", "*.env\nbuild/\n"),
+            (".gitignore", "*.env\nbuild/\ncache/\nmany/\n"),
             ("a.env", "1"),
             ("gone.env", "2"),
             ("large.env", &large),
@@ -366,9 +287,10 @@ async fn ignored_files_are_restored_and_are_in_no_commit_and_no_worktree() {
         let history = scene.open();
         history.begin(&author(1)).await.unwrap();
         fs::remove_file(root.join("gone.env")).unwrap();
-        for name in ["a.env", "new.env", "large.env", "build/x"] {
+        for name in ["a.env", "new.env", "large.env", "build/x", "build/y", "many/7"] {
             fs::write(root.join(name), "changed").unwrap();
         }
+        fs::remove_dir_all(root.join("cache")).unwrap();
         assert_eq!(history.end(&author(1)).await.unwrap(), None, "no file that git has was changed");
         let (_, files) = history.now().await.unwrap();
         assert!(!files.keys().any(|name| name.ends_with(".env")), "{files:?}");
@@ -377,16 +299,23 @@ async fn ignored_files_are_restored_and_are_in_no_commit_and_no_worktree() {
         let history = scene.open();
         let net = net_changes(&history.entries().unwrap(), since(0));
         let paths: Vec<&str> = net.ignored.iter().map(|change| change.path.as_str()).collect();
-        assert_eq!((net.changes.len(), paths), (0, vec!["a.env", "gone.env", "large.env", "new.env"]));
-        history.revert(&net, &undo(), false).await.unwrap();
+        let expected =
+            ["a.env", "build/x", "build/y", "cache", "cache/z", "gone.env", "large.env", "new.env"];
+        assert_eq!((net.changes.len(), paths), (0, expected.to_vec()));
+        let applied = history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!(applied.skipped, ["large.env"]);
         assert_eq!(
             (text("a.env").as_deref(), text("new.env"), text("own.env").as_deref()),
             (Some("1"), None, Some("mine"))
         );
         assert_eq!(dump(root).get(Path::new("gone.env")), before.get(Path::new("gone.env")));
-        // Too large to be stored, and in an ignored directory.
         assert_eq!(
-            (text("large.env").as_deref(), text("build/x").as_deref()),
+            (text("build/x").as_deref(), text("build/y"), text("cache/z").as_deref()),
+            (Some("1"), None, Some("1"))
+        );
+        // Too large to be stored, and in a large ignored directory.
+        assert_eq!(
+            (text("large.env").as_deref(), text("many/7").as_deref()),
             (Some("changed"), Some("changed"))
         );
         // The undo is undone.
@@ -431,4 +360,49 @@ async fn a_cancelled_call_is_the_author_of_its_changes_and_calls_may_overlap() {
     let last = history.entries().unwrap().pop().unwrap();
     assert_eq!((last.author, last.changes.len()), (author(1), 1));
     assert_eq!(history.end(&author(3)).await.unwrap(), None);
+}
+
+/// A directory that grows and shrinks: nothing of it is taken for new, and its recorded part comes back.
+#[tokio::test]
+async fn an_ignored_directory_that_was_too_large_is_not_emptied_by_an_undo() {
+    let scene = Scene::new(false);
+    let root = scene.root();
+    let file = |number: usize| root.join("out").join(number.to_string());
+    fs::write(root.join(".gitignore"), "out/\n").unwrap();
+    fs::create_dir(root.join("out")).unwrap();
+    (0..300).for_each(|number| fs::write(file(number), "1").unwrap());
+    let history = scene.open();
+    history.begin(&author(1)).await.unwrap();
+    (10..300).for_each(|number| fs::remove_file(file(number)).unwrap());
+    history.end(&author(1)).await.unwrap();
+    // Now it is known: a change comes back, and a rule that shows it does not make its files new.
+    history.begin(&author(2)).await.unwrap();
+    fs::write(file(3), "2").unwrap();
+    fs::write(root.join(".gitignore"), "").unwrap();
+    history.end(&author(2)).await.unwrap();
+    let net = net_changes(&history.entries().unwrap(), since(0));
+    history.revert(&net, &undo(), false).await.unwrap();
+    assert_eq!(fs::read_dir(root.join("out")).unwrap().count(), 10);
+    assert_eq!(fs::read_to_string(file(3)).unwrap(), "1");
+    assert_eq!(fs::read_to_string(root.join(".gitignore")).unwrap(), "out/\n");
+}
+
+/// A directory takes the place of a link to where it was moved.
+#[tokio::test]
+async fn a_moved_directory_comes_back_in_place_of_a_link_to_it() {
+    for with_git in [true, false] {
+        let scene = Scene::new(with_git);
+        let root = scene.root();
+        fs::create_dir(root.join("src")).unwrap();
+        fs::write(root.join("src/a"), "1").unwrap();
+        let before = dump(root);
+        let history = scene.open();
+        history.begin(&author(1)).await.unwrap();
+        fs::rename(root.join("src"), root.join("moved")).unwrap();
+        symlink("moved", root.join("src")).unwrap();
+        history.end(&author(1)).await.unwrap();
+        let net = net_changes(&history.entries().unwrap(), since(0));
+        history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!(dump(root), before);
+    }
 }

@@ -1,5 +1,7 @@
 //! `cargo xtask test`: all checks that a change must pass, cheapest first. CI runs the same command.
 
+mod lanes;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -73,7 +75,7 @@ fn whole() -> Result<()> {
 /// With all features: the tests of what a build may leave out are skipped otherwise.
 fn tests() -> Result<()> {
     let path = path_with_python();
-    run("cargo", &["test", "--workspace", "--all-features", "--no-fail-fast"], &[("PATH", &path)])
+    lanes::run_all(&["--workspace", "--all-features"], &[("PATH", &path)])
 }
 
 /// Returns `PATH` with the directory of the Python interpreter first. A version manager puts scripts there, which take
@@ -97,13 +99,14 @@ fn quick() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::PURE;
+    use super::lanes::LONG;
     use crate::run::root;
 
     #[test]
-    fn every_pure_test_is_there() {
+    fn every_named_test_is_there() {
         let crates = std::fs::read_dir(root().join("crates")).into_iter().flatten().flatten();
         let folders: Vec<_> = crates.map(|entry| entry.path().join("tests")).collect();
-        for name in PURE {
+        for name in PURE.iter().chain(LONG).filter(|name| **name != "doc") {
             let is_there = folders.iter().any(|folder| {
                 folder.join(format!("{name}.rs")).exists() || folder.join(name).join("main.rs").exists()
             });
