@@ -246,6 +246,13 @@ test('a property is refuted, its trace is played on the drawing, and the fixed c
   await page.click('role=button[name="Show trace (1 step) of approval_first"]');
   await page.waitForSelector('.sim-line[aria-current=step]:has-text("start")');
   await waitLit(page, 'asking');
+  // The text is checked and simulated again: the step that is looked at stays.
+  const again = page.waitForResponse((it) => it.url().endsWith('/v1/charts/simulate'));
+  await page.fill('.editor-text', `${HOLE}# checked again\n`);
+  await (await again).finished();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForFunction(() => document.querySelectorAll('.sim-line').length === 2);
+  assert.deepEqual(await lit(page), ['asking']);
   await page.click('.sim-line:has-text("HURRIED")');
   await page.waitForSelector('.sim-line[aria-current=step]:has-text("HURRIED")');
   await waitLit(page, 'deploying');

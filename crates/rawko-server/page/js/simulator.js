@@ -17,7 +17,7 @@ const DELAY = /^\d+(\.\d+)?\s*(ms|s|m|h|d)?$/;
 export class Simulator {
   /** @param {{drawing: import('./drawing.js').Drawing, text: () => string, record: (run: any) => void, may: any}} world */
   constructor({ drawing, text, record, may }) {
-    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, on: false, first: false, serial: 0 });
+    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, goal: null, on: false, serial: 0 });
     const button = (name, words, run, more = {}) =>
       h('button', { class: 'button small', type: 'button', on: { click: run }, ...more }, icon(name, 14), h('span', null, words));
     this.clock = h('strong', { class: 'number', role: 'status' });
@@ -89,16 +89,16 @@ export class Simulator {
 
   /** Takes over a run, as `rawko verify` prints it; its first step is shown once it was played. */
   load({ input, services, events }) {
-    Object.assign(this, { input: input ?? {}, services: services ?? {}, stimuli: events, first: true });
+    Object.assign(this, { input: input ?? {}, services: services ?? {}, stimuli: events, goal: 0 });
   }
 
   restart() {
-    this.stimuli = [];
+    Object.assign(this, { stimuli: [], goal: null });
     return this.simulate();
   }
 
   takeBack() {
-    this.stimuli = this.stimuli.slice(0, -1);
+    Object.assign(this, { stimuli: this.stimuli.slice(0, -1), goal: null });
     return this.simulate();
   }
 
@@ -118,11 +118,11 @@ export class Simulator {
 
   /** A stimulus follows the step that is looked at: later ones are dropped. */
   add(stimulus) {
-    this.stimuli = [...this.stimuli.slice(0, this.at), stimulus];
+    Object.assign(this, { stimuli: [...this.stimuli.slice(0, this.at), stimulus], goal: null });
     return this.simulate(true);
   }
 
-  /** Plays everything again. Of several requests only the last counts. */
+  /** Plays everything again and shows the step that was looked at (`goal`), or the last one. Of several requests only the last counts. */
   async simulate(moved = false) {
     if (!this.on || !this.text()) return;
     const serial = ++this.serial;
@@ -130,8 +130,8 @@ export class Simulator {
       const report = await question(path('charts', 'simulate'), { text: this.text(), ...this.run() });
       if (serial !== this.serial) return;
       this.report = report;
-      this.at = this.first ? 0 : report.lines.length - 1;
-      this.first = false;
+      const last = report.lines.length - 1;
+      this.at = Math.min(this.goal ?? last, last);
       this.problem.hidden = true;
       this.body.classList.remove('stale');
       this.show(moved);
@@ -155,7 +155,8 @@ export class Simulator {
 
   /** Looks at a step; the next stimulus continues from there. */
   look(at) {
-    this.at = at;
+    // The last step stays the last one when stimuli follow; an earlier one stays on the screen when the text is checked again.
+    Object.assign(this, { at, goal: at === this.report.lines.length - 1 ? null : at });
     this.show(false);
   }
 

@@ -193,6 +193,10 @@ async fn ended_instances_are_removed_with_their_children() {
     for id in ["o-1", "p-1"] {
         api.post(&format!("/v1/instances/{id}/cancel"), json!({})).await.ok();
     }
+    // The child hears of it by a message.
+    while api.get("/v1/instances/p-1.order.0").await.ok()["status"] != "ended" {
+        tokio::task::yield_now().await;
+    }
     let table = [
         (json!({"ids": []}), "422 invalid_body"),
         (json!({"ids": ["o-1", "o-2"]}), "409 not_removable"),
