@@ -4,7 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -56,6 +56,8 @@ pub struct HttpServer {
     address: SocketAddr,
     app: App,
     task: JoinHandle<()>,
+    /// What the server does besides responding: each ends after its current step when the server closes.
+    background: Mutex<JoinSet<()>>,
 }
 
 impl HttpServer {
@@ -65,7 +67,7 @@ impl HttpServer {
         let app = App::new(options, address);
         app.live().start(&app);
         let task = tokio::spawn(accept(listener, router(app.clone()), app.patience(), app.closing()));
-        Ok(HttpServer { address, app, task })
+        Ok(HttpServer { address, app, task, background: Mutex::default() })
     }
 
     /// Returns the bound address, with the actual port.
@@ -81,7 +83,7 @@ impl HttpServer {
     /// Sends messages about pending requests to the receivers of the settings, until the server closes.
     pub fn notify(&self, options: NotifyOptions) -> Result<(), String> {
         if let Some(notifier) = Notifier::new(&self.app, options)? {
-            tokio::spawn(notifier.serve());
+            self.spawn(notifier.serve());
         }
         Ok(())
     }
@@ -89,8 +91,12 @@ impl HttpServer {
     /// Drives the schedules until the server closes.
     pub fn run_triggers(&self) {
         if !self.app.triggers().is_empty() {
-            tokio::spawn(self.triggers().serve());
+            self.spawn(self.triggers().serve());
         }
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner).spawn(work);
     }
 
     /// Returns the driver of the schedules, for tests that decide when it looks.
@@ -98,11 +104,17 @@ impl HttpServer {
         TriggerRunner::new(&self.app)
     }
 
-    /// Stops accepting connections, ends streams, and gives running requests time to finish.
+    /// Stops accepting connections, ends streams, and gives running requests and messages time to finish: a message
+    /// that was cut off after its receiver took it would be sent again.
     pub async fn close(self) {
         self.app.close();
         let mut task = self.task;
-        if tokio::time::timeout(GRACE, &mut task).await.is_err() {
+        let mut background = self.background.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let finished = async {
+            let _ = (&mut task).await;
+            while background.join_next().await.is_some() {}
+        };
+        if tokio::time::timeout(GRACE, finished).await.is_err() {
             task.abort();
         }
     }

@@ -98,6 +98,10 @@ impl Notifier {
         let mut known = Vec::new();
         for (chart, ask) in &asked {
             for (receiver, url) in self.receivers.clone() {
+                // The next server sends the rest.
+                if *self.app.closing().borrow() {
+                    return Ok(());
+                }
                 let key = format!("{}/{}/{}/{}", receiver.name, ask.instance, ask.invoke, ask.since_ms);
                 if self.outbox.is_due(&key, self.app.now_ms()) {
                     let outcome = self.send(&receiver, &url, chart, ask, &key).await;
