@@ -7,11 +7,13 @@ pub mod client;
 mod engine;
 pub mod layout;
 mod migrate;
+mod probe;
 pub mod store;
 mod watcher;
 #[cfg(feature = "worker")]
 mod worker;
 
 pub use engine::RestateEngine;
+pub use probe::worker_responds;
 #[cfg(feature = "worker")]
 pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use rawko_host::SnapshotReader;
+use rawko_restate::client::RestateError;
+use rawko_restate::worker_responds;
 use rawko_store::{Lock, StoreError, StoreReport};
 
 use super::{CheckState, DoctorResult, contradictions};
 use crate::authority::{credential_problem, leftover};
 use crate::files::shown;
-use crate::hosting::ProjectContext;
+use crate::hosting::{self, ProjectContext, WORKER_ANSWERS_WITHIN};
 use crate::scenario::report::count;
 use crate::{sizes, times};
 
@@ -21,7 +23,7 @@ const LOW_DAYS: u64 = 7;
 
 pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     if place.remote.is_some() {
-        return vec![remote(place)];
+        return [Some(remote(place)), worker(place)].into_iter().flatten().collect();
     }
     let (check, report) = file(place);
     let mut checks = vec![check];
@@ -121,6 +123,23 @@ fn remote(place: &ProjectContext) -> DoctorResult {
         Err(failure) => {
             DoctorResult::new("restate", CheckState::Problem, format!("{name}: {}", words(failure)))
         }
+    }
+}
+
+/// Calls a worker. An unreachable server is reported by [`remote`].
+fn worker(place: &ProjectContext) -> Option<DoctorResult> {
+    let restate = &place.remote.as_ref()?.restate;
+    let called = hosting::block_on(async { Ok(worker_responds(restate, WORKER_ANSWERS_WITHIN).await) });
+    match called {
+        Ok(Ok(true)) => Some(DoctorResult::new("worker", CheckState::Ok, "a worker answers")),
+        Ok(Ok(false)) => {
+            let text = "no worker answers; instances do not move and commands wait";
+            let help = format!("start one: rawko worker --restate {}", restate.ingress().place());
+            Some(DoctorResult::new("worker", CheckState::Problem, text).help(help))
+        }
+        Ok(Err(RestateError::Unreachable { .. })) => None,
+        Ok(Err(error)) => Some(DoctorResult::new("worker", CheckState::Problem, error.to_string())),
+        Err(failure) => Some(DoctorResult::new("worker", CheckState::Problem, words(failure))),
     }
 }
 

@@ -21,7 +21,7 @@ use super::execute::{execute, execute_on_engine};
 use super::local_client::LocalClient;
 use super::project_context::ProjectContext;
 use super::protocol::{HostAnswer, Rest, SocketRequest};
-use super::remote::RestateAccess;
+use super::remote::{self, RestateAccess};
 use super::server::{self, SocketServer};
 use crate::authority::Operator;
 use crate::checkpoints::pruning;
@@ -126,6 +126,7 @@ impl HostAccess {
             false => None,
         };
         host_telemetry::look_at_store(telemetry.as_ref(), &reader);
+        tokio::spawn(remote::report_missing_worker(remote.restate.clone()));
         Ok(HostAccess::Elsewhere { engine, reader, words: remote.words(), telemetry, operator })
     }
 

@@ -2,16 +2,24 @@
 //! and the environment over the settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use rawko_host::{Settings, SettingsReader, SnapshotReader};
 use rawko_restate::client::{ADMIN_URL, INGRESS_URL, Restate, RestateError};
 use rawko_restate::store::RestateStore;
+use rawko_restate::worker_responds;
 
+use crate::console;
 use crate::failure::CommandFailure;
+use crate::session::has_terminal;
 
 /// Default port of Restate's admin API.
 const ADMIN_PORT: &str = "9070";
+/// A command that takes longer than this may wait for a worker.
+const UNREMARKABLE: Duration = Duration::from_secs(1);
+/// Time in which a worker answers a call that does nothing.
+pub(crate) const WORKER_ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HostKind {
@@ -58,6 +66,19 @@ impl RestateAccess {
     /// Returns the name of the host in messages.
     pub(crate) fn words(&self) -> String {
         format!("Restate at {}", self.restate.ingress().place())
+    }
+}
+
+/// Reports that no worker answers, so that a command that waits for one does not seem to hang. A session shows its own
+/// state of the task.
+pub(super) async fn report_missing_worker(restate: Restate) {
+    tokio::time::sleep(UNREMARKABLE).await;
+    let answer = worker_responds(&restate, WORKER_ANSWERS_WITHIN).await;
+    if answer.is_ok_and(|responds| !responds) && !has_terminal() {
+        let place = restate.ingress().place();
+        let text =
+            format!("no worker answers; waiting for one (start it with `rawko worker --restate {place}`)");
+        console::announce(&format!("warning: {text}"));
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) mod terminal;
 mod view;
 
 pub(crate) use markdown::diff_line;
-pub(crate) use terminal::leave as leave_terminal;
+pub(crate) use terminal::{is_entered as has_terminal, leave as leave_terminal};
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};

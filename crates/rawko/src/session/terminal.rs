@@ -44,6 +44,11 @@ pub(crate) fn leave() -> bool {
     true
 }
 
+/// Returns true while a session has the terminal.
+pub(crate) fn is_entered() -> bool {
+    BEFORE.lock().is_ok_and(|saved| saved.is_some())
+}
+
 /// A process group without a shell to continue it is not stopped.
 const STOPPED_WITHIN: Duration = Duration::from_millis(300);
 

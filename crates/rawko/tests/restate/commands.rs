@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use rawko_testkit::{Guarded, RestateOptions, Spawn};
 use serde_json::Value as Json;
@@ -116,6 +117,34 @@ fn commands_say_what_is_missing() {
     let ran = site.place.run("channels");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("remove `--host restate`"), "{ran:?}");
+}
+
+/// A worker that was registered and is gone is named by `doctor`, and by a command that waits for it.
+#[test]
+fn a_worker_that_is_gone_is_missed() {
+    let dir = directory(&[(".rawko/config.yaml", "")]);
+    fs::write(dir.path().join("light.yaml"), "statechart: {id: light, initial: on, states: {on: {}}}")
+        .unwrap();
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let address = free_address();
+    let worker = site.ready_worker(&address, "worker");
+    let asked = site.place.run("doctor --offline");
+    assert!(asked.stdout.contains("ok       worker    a worker answers"), "{asked:?}");
+    drop(worker);
+    let asked = site.place.run("doctor --offline");
+    assert_eq!(asked.code, Some(1), "{asked:?}");
+    assert!(asked.stdout.contains("problem  worker    no worker answers"), "{asked:?}");
+    let place = &site.place;
+    let waiting = std::thread::scope(|scope| {
+        let ran = scope.spawn(|| place.run("run light.yaml --id one"));
+        std::thread::sleep(Duration::from_secs(5));
+        let worker = site.ready_worker(&address, "again");
+        let ran = ran.join().unwrap();
+        drop(worker);
+        ran
+    });
+    assert!(waiting.stderr.contains("warning: no worker answers; waiting for one"), "{waiting:?}");
+    assert_eq!(waiting.code, Some(55), "it starts with the next worker: {waiting:?}");
 }
 
 #[test]
