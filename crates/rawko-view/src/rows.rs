@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::journal::words;
+use crate::lists::{ASKING_MAX, GENERATIONS_MAX};
 use crate::times;
 #[cfg(feature = "openapi")]
 use crate::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
@@ -172,7 +173,7 @@ impl Row {
         if !is_running || !asking.iter().any(is_below) {
             return self;
         }
-        let Some(asking) = asking_below(reader, &self.id, CHILDREN_DEPTH_MAX) else { return self };
+        let Some(asking) = asking_below(reader, &self.id, GENERATIONS_MAX) else { return self };
         let waiting_for = Some(WaitReason::Person.as_str().to_owned());
         let hint = Some(format!("rawko approve {asking}"));
         Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
@@ -189,9 +190,6 @@ pub(crate) fn state(restored: &RestoredSnapshot) -> RowState {
     }
 }
 
-/// Requests of children that a list considers.
-const ASKING_MAX: usize = 1_000;
-
 /// Returns the instances that wait for a person, if some of the rows could wait for them. One query for a whole list,
 /// because looking at the children of every row would take one each.
 fn asking(reader: &SnapshotReader, rows: &[InstanceRow]) -> Vec<String> {
@@ -203,11 +201,8 @@ fn asking(reader: &SnapshotReader, rows: &[InstanceRow]) -> Vec<String> {
     page.rows.iter().map(|row| row.new.id.to_string()).collect()
 }
 
-/// Children of children are looked at up to this depth.
-const CHILDREN_DEPTH_MAX: u32 = 16;
-
 /// Returns a descendant that waits for a person, if everything else below an instance waits for one, too.
-fn asking_below(reader: &SnapshotReader, id: &str, depth: u32) -> Option<String> {
+pub(crate) fn asking_below(reader: &SnapshotReader, id: &str, depth: u32) -> Option<String> {
     let children = reader.store().children(id).ok()?;
     let live = children.iter().filter(|child| !child.head.status.is_over());
     let asking = live.map(|child| match child.head.wait {

@@ -14,6 +14,7 @@ use crate::hosting::{ProjectContext, StoreArgs};
 use crate::queue::TaskQueue;
 use crate::table::{Cell, ConsoleTable};
 use crate::times;
+use rawko_view::lists;
 use rawko_view::rows::Row;
 
 /// The column that is cut on a narrow terminal.
@@ -207,7 +208,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let reader = place.reader()?;
     let driven = place.driven();
     let page = match &reader {
-        Some(reader) => reader.store().list(&args.filter(driven.clone()))?,
+        Some(reader) => lists::page(reader, &args.filter(driven.clone()))?,
         None => InstancePage::default(),
     };
     let read = match &reader {

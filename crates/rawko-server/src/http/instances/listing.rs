@@ -4,6 +4,7 @@ use axum::extract::State;
 use rawko_core::Status;
 use rawko_store::{DrivenInstances, Filter, InstanceKey, InstanceStatus, InstanceTally, Outcome, WaitReason};
 use rawko_view::ViewError;
+use rawko_view::lists::{self, AskingAncestor};
 use rawko_view::rows::Row;
 use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
 use serde::{Deserialize, Serialize};
@@ -142,14 +143,19 @@ impl ListQuery {
 
 fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList, ViewError> {
     let reader = app.reader();
-    let page = reader.store().list(filter)?;
+    let page = lists::page(reader, filter)?;
     let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
+    let mut counts = Counts::of(&tallies, with_children);
+    if counts.running > 0 {
+        let any = Filter { roots_only: !with_children, outcomes: Vec::new(), ..filter.clone() };
+        counts.add_asking(&lists::ancestors(reader, &any)?, filter.chart.is_some());
+    }
     Ok(InstanceList {
         v: 1,
         instances: Row::with_states(reader, &page.rows)?,
         total: page.total,
         next: page.next.map(|key| cursor(key.0)),
-        counts: Counts::of(&tallies, with_children),
+        counts,
     })
 }
 
@@ -180,5 +186,16 @@ impl Counts {
             *count += tally.count;
         }
         counts
+    }
+
+    /// Counts instances that work only through children that wait for a person as waiting. `of_chart`: the requests of
+    /// other charts are not counted, so those below instances of this one are added.
+    fn add_asking(&mut self, ancestors: &[AskingAncestor], of_chart: bool) {
+        let waiting = ancestors.iter().filter(|it| it.is_waiting).count() as u64;
+        self.running = self.running.saturating_sub(waiting);
+        self.waiting = self.waiting.saturating_add(waiting);
+        if of_chart {
+            self.person = self.person.saturating_add(ancestors.len() as u64);
+        }
     }
 }
