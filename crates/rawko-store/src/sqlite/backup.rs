@@ -92,7 +92,12 @@ impl SqliteStore {
             }
             Err(error) => {
                 let _ = remove(&incoming);
-                return Err(error);
+                // The person knows the backup, and not its copy.
+                let (copied, given) = (incoming.display().to_string(), backup.display().to_string());
+                return Err(match error {
+                    StoreError::Damaged(words) => StoreError::Damaged(words.replace(&copied, &given)),
+                    other => other,
+                });
             }
         };
         let replaced = keep_aside(store, stamp)?;
