@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::backup::with_suffix;
 use super::log;
 use super::wal::{FRAME_HEADER_LEN, HEADER_LEN};
 use crate::chain::half;
@@ -112,5 +111,5 @@ fn last_frame(connection: &Connection) -> Option<u64> {
 
 /// Returns the path of the file: beside the log.
 fn path(store: &Path) -> PathBuf {
-    with_suffix(&store.canonicalize().unwrap_or_else(|_| store.to_owned()), "-end")
+    log::beside(store, "-end")
 }
