@@ -17,6 +17,9 @@
 //! their groups and sessions, and everything found is killed until a search finds nothing. Each process is checked again
 //! through a pidfd before it gets a signal, so a process id that was reused by a stranger is left alone.
 //!
+//! A mark names its host. A host that is killed ends nothing; the next host ends the processes of calls whose host is
+//! gone ([`end_leftovers`]).
+//!
 //! The alternatives, and why not: a child subreaper must be the parent of the call, which takes a supervisor program beside
 //! each call, and an embedding program has none; set on the host itself it would adopt the orphans of all calls without
 //! a link to their call. PID namespaces need privileges that many machines do not give. Cgroups need a delegated tree. A
@@ -43,6 +46,7 @@
 mod egress;
 mod helper;
 mod launch;
+mod leftovers;
 mod mark;
 mod pins;
 mod platform;
@@ -58,6 +62,7 @@ pub use launch::{
     Sandbox, files_named_by_git, git_directory_with, is_harmless_git_key, is_inherited, protected_name,
     read_regular, set_helper, submodule_directories, tracked_files,
 };
+pub use leftovers::end_leftovers;
 pub use mark::{CALL_VARIABLE, CallId};
 pub use pins::{is_pinned, pin_programs};
 pub use platform::{BeneathLinks, is_portable, open_beneath, path_handle_flags};

@@ -318,7 +318,7 @@ fn own_groups(found: &[ProcessRow], others: &[ProcessRow]) -> Vec<Pid> {
 }
 
 /// Signals one process, and no other that got its number meanwhile.
-fn signal(entry: &ProcessRow, with: Signal) -> Result<(), Errno> {
+pub(crate) fn signal(entry: &ProcessRow, with: Signal) -> Result<(), Errno> {
     let Some(pid) = entry.pid() else { return Ok(()) };
     let is_same = || platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
     platform::signal(pid, &is_same, with)

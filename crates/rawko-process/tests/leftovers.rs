@@ -171,3 +171,59 @@ async fn a_call_within_a_call_ends_with_the_outer_one() {
     call.processes.kill_all().await;
     assert!(!call.runs());
 }
+
+/// A mark as the calls of a host with this process id and start carry it.
+fn mark_of(host: u32, start: u64) -> u64 {
+    1 << 62 | u64::from(host) << 38 | (start & 0xf_ffff) << 18 | 7
+}
+
+fn start_of(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap()
+}
+
+/// What a killed host left is ended by the next one; calls of hosts that run are not touched.
+#[test]
+fn a_killed_host_leaves_nothing_once_another_starts() {
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    let gone_id = gone.id();
+    gone.wait().unwrap();
+    let own = std::process::id();
+    let number = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let table = [
+        ("by its limit", "ulimit -S -x MARK; exec env -i setsid sleep WORD", mark_of(gone_id, 1), false),
+        ("by its environment", "export RAWKO_CALL=HEX; exec setsid sleep WORD", mark_of(gone_id, 1), false),
+        ("in a call of it", "export RAWKO_CALL=HEX/9; exec setsid sleep WORD", mark_of(gone_id, 1), false),
+        ("of a host before", "ulimit -S -x MARK; exec sleep WORD", mark_of(own, start_of(own) + 1), false),
+        ("of a host that runs", "ulimit -S -x MARK; exec sleep WORD", mark_of(own, start_of(own)), true),
+        ("of an earlier release", "ulimit -S -x MARK; exec sleep WORD", (1 << 61) | 7, true),
+        ("of no call", "exec sleep WORD", 0, true),
+    ];
+    let words: Vec<String> =
+        (0..table.len()).map(|row| format!("{SLEEP_SECONDS}.{:08}{row}3", number % 100_000_000)).collect();
+    let mut children: Vec<_> = table
+        .iter()
+        .zip(&words)
+        .map(|((_, script, mark, _), word)| {
+            let script = script.replace("MARK", &mark.to_string()).replace("HEX", &format!("{mark:x}"));
+            std::process::Command::new("bash")
+                .args(["-c", &script.replace("WORD", word)])
+                .env_remove(CALL_VARIABLE)
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for word in &words {
+        while !sleeps(word) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    assert!(rawko_process::end_leftovers() >= 4);
+    for ((case, _, _, stays), word) in table.iter().zip(&words) {
+        assert_eq!(sleeps(word), *stays, "{case}");
+    }
+    for child in &mut children {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}

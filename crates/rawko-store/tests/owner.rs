@@ -38,6 +38,10 @@ fn log(path: &Path) -> PathBuf {
     path.with_extension("db-wal")
 }
 
+fn index(path: &Path) -> PathBuf {
+    path.with_extension("db-shm")
+}
+
 fn holder(pid: u32) -> LockHolder {
     LockHolder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None, drives: None }
 }
@@ -120,7 +124,7 @@ fn a_file_with_two_names_is_not_written() {
 #[test]
 fn a_file_that_is_lost_under_a_host_acknowledges_nothing() {
     type Happens = fn(&Path);
-    let cases: [(&str, &str, Happens); 7] = [
+    let cases: [(&str, &str, Happens); 8] = [
         ("deleted", "was deleted", |path| fs::remove_file(path).unwrap()),
         ("moved", "was deleted", |path| fs::rename(path, path.with_extension("old")).unwrap()),
         ("replaced", "was replaced", |path| {
@@ -130,6 +134,7 @@ fn a_file_that_is_lost_under_a_host_acknowledges_nothing() {
         ("truncated", "was truncated", |path| fs::write(path, "").unwrap()),
         ("its log deleted", "was deleted", |path| fs::remove_file(log(path)).unwrap()),
         ("its log truncated", "was truncated", |path| fs::write(log(path), "").unwrap()),
+        ("the log's index deleted", "was deleted", |path| fs::remove_file(index(path)).unwrap()),
         ("its folder moved", "was deleted", |path| {
             let folder = path.parent().unwrap();
             fs::rename(folder, folder.with_extension("old")).unwrap();

@@ -42,6 +42,10 @@ impl HostInner {
     }
 
     fn restart_calls(self: &Arc<Self>, open: Vec<OpenEffect>) -> Result<(), HostError> {
+        if open.iter().any(is_call) {
+            // What a killed host's calls left running must not act beside their repetition.
+            rawko_process::end_leftovers();
+        }
         let epoch = u64::try_from(self.clock.now_ms()).unwrap_or(0);
         let mut restarted = BTreeSet::new();
         let mut stopping = HashMap::new();

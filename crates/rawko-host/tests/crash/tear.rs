@@ -16,16 +16,21 @@ pub(crate) struct TearingStore {
     pub(crate) share: u64,
 }
 
-fn wal(path: &Path) -> PathBuf {
+fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
+    name.push(end);
     name.into()
+}
+
+fn wal(path: &Path) -> PathBuf {
+    beside(path, "-wal")
 }
 
 impl TearingStore {
     /// Commits, removes the end of the written bytes, and exits.
     fn tear(&self, commits: &[Commit]) -> ! {
         let (file, log) = (fs::read(&self.path).unwrap(), fs::read(wal(&self.path)).unwrap_or_default());
+        let end = fs::read(beside(&self.path, "-end"));
         let _ = self.inner.commit(commits);
         // A checkpoint moved the write into the main file after an fsync of the log, so it can no longer be torn.
         if fs::read(&self.path).unwrap() == file {
@@ -35,6 +40,11 @@ impl TearingStore {
             let new = self.path.with_extension("torn");
             fs::write(&new, torn(&log, &written, self.share)).unwrap();
             fs::rename(&new, wal(&self.path)).unwrap();
+            // It names the end of a write only when that is on disk.
+            match end {
+                Ok(end) => fs::write(beside(&self.path, "-end"), end).unwrap(),
+                Err(_) => drop(fs::remove_file(beside(&self.path, "-end"))),
+            }
         }
         std::process::abort();
     }

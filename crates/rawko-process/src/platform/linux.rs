@@ -38,6 +38,18 @@ pub(super) fn has_mark(pid: i32, number: u64, is_in: &dyn Fn(&[u8]) -> bool) -> 
         || std::fs::read(process.join("environ")).is_ok_and(|variables| is_in(&variables))
 }
 
+pub(super) fn marks(pid: i32, numbers_in: &dyn Fn(&[u8]) -> Vec<u64>) -> Vec<u64> {
+    let process = Path::new("/proc").join(pid.to_string());
+    let limits = std::fs::read_to_string(process.join("limits")).unwrap_or_default();
+    let variables = std::fs::read(process.join("environ")).unwrap_or_default();
+    soft_limit(&limits).into_iter().chain(numbers_in(&variables)).collect()
+}
+
+pub(super) fn shares_process_ids(pid: i32) -> bool {
+    let namespace = |process: &str| std::fs::read_link(Path::new("/proc").join(process).join("ns/pid")).ok();
+    namespace("self").is_some_and(|own| namespace(&pid.to_string()) == Some(own))
+}
+
 pub(super) fn signal(pid: Pid, is_same: &dyn Fn() -> bool, with: Signal) -> rustix::io::Result<()> {
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) if is_same() => pidfd_send_signal(process, with),

@@ -111,6 +111,16 @@ pub(crate) fn has_mark(pid: i32, number: u64, is_in: &dyn Fn(&[u8]) -> bool) -> 
     chosen!(has_mark(pid, number, is_in))
 }
 
+/// Returns the numbers that a process has as its limit and, by `numbers_in`, in its environment.
+pub(crate) fn marks(pid: i32, numbers_in: &dyn Fn(&[u8]) -> Vec<u64>) -> Vec<u64> {
+    chosen!(marks(pid, numbers_in))
+}
+
+/// Returns true if process ids mean the same to that process as to this one.
+pub(crate) fn shares_process_ids(pid: i32) -> bool {
+    chosen!(shares_process_ids(pid))
+}
+
 /// Signals one process, and no other that got its number meanwhile, as far as the system can tell them apart.
 pub(crate) fn signal(pid: Pid, is_same: &dyn Fn() -> bool, with: Signal) -> rustix::io::Result<()> {
     chosen!(signal(pid, is_same, with))

@@ -23,6 +23,14 @@ pub(super) fn has_mark(_: i32, _: u64, _: &dyn Fn(&[u8]) -> bool) -> bool {
     false
 }
 
+pub(super) fn marks(_: i32, _: &dyn Fn(&[u8]) -> Vec<u64>) -> Vec<u64> {
+    Vec::new()
+}
+
+pub(super) fn shares_process_ids(_: i32) -> bool {
+    false
+}
+
 pub(super) fn signal(pid: Pid, _: &dyn Fn() -> bool, with: Signal) -> rustix::io::Result<()> {
     kill_process(pid, with)
 }

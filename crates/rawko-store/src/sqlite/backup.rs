@@ -92,7 +92,12 @@ impl SqliteStore {
             }
             Err(error) => {
                 let _ = remove(&incoming);
-                return Err(error);
+                // The person knows the backup, and not its copy.
+                let (copied, given) = (incoming.display().to_string(), backup.display().to_string());
+                return Err(match error {
+                    StoreError::Damaged(words) => StoreError::Damaged(words.replace(&copied, &given)),
+                    other => other,
+                });
             }
         };
         let replaced = keep_aside(store, stamp)?;
@@ -114,15 +119,19 @@ fn look_at(copy: &Path, check: StoreCheck<'_>) -> Result<StoreReport, StoreError
     Ok(StoreReport { bytes, ..report })
 }
 
-/// Copies the file and, if it was not closed, its log.
+/// Copies the file and, if it was not closed, its log with the mark of its end.
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let own = || fs::set_permissions(to, fs::Permissions::from_mode(0o600));
     fs::copy(from, to).and_then(|_| own()).map_err(|error| io_fault(from, &error))?;
-    let (log, copied) = (with_suffix(from, "-wal"), with_suffix(to, "-wal"));
-    match fs::copy(&log, copied) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault(&log, &error)),
-        Ok(_) | Err(_) => Ok(()),
+    // The end before the log, which may be longer.
+    for end in ["-end", "-wal"] {
+        let beside = with_suffix(from, end);
+        match fs::copy(&beside, with_suffix(to, end)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_fault(&beside, &error)),
+            Ok(_) | Err(_) => {}
+        }
     }
+    Ok(())
 }
 
 /// Renames an existing store. A log without its file is renamed, too: SQLite would apply it to the restored one.
@@ -137,7 +146,7 @@ fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> 
         })
         .find(|name| !name.exists());
     let Some(aside) = aside else { return Ok(None) };
-    for end in ["-wal", ""] {
+    for end in ["-end", "-wal", ""] {
         let from = with_suffix(store, end);
         match fs::rename(&from, with_suffix(&aside, end)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_fault(&from, &error)),
@@ -161,7 +170,7 @@ pub(super) fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Removes a file of an earlier attempt, with the files that SQLite left beside it.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    for end in ["", "-wal", "-shm", "-journal"] {
+    for end in ["", "-wal", "-shm", "-end", "-journal"] {
         let path = with_suffix(path, end);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_fault(&path, &error)),

@@ -13,8 +13,17 @@ const VERSION: u32 = 3_007_000;
 
 /// Returns the path of a database's log: beside the file itself, with links resolved.
 pub(super) fn path(store: &Path) -> PathBuf {
+    beside(store, "-wal")
+}
+
+/// Returns the path of the log's index, which only SQLite opens: closing another descriptor would drop its locks.
+pub(super) fn index_path(store: &Path) -> PathBuf {
+    beside(store, "-shm")
+}
+
+pub(super) fn beside(store: &Path, end: &str) -> PathBuf {
     let mut path = store.canonicalize().unwrap_or_else(|_| store.to_owned()).into_os_string();
-    path.push("-wal");
+    path.push(end);
     path.into()
 }
 

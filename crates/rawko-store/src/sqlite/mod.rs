@@ -16,6 +16,7 @@ mod instances;
 mod journal;
 mod journal_ends;
 mod log;
+mod log_end;
 mod open_files;
 mod owner;
 mod prune;

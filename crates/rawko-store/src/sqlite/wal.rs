@@ -12,10 +12,11 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log;
+use super::log_end::LogEnd;
 use crate::StoreError;
 
-const HEADER_LEN: usize = 32;
-const FRAME_HEADER_LEN: usize = 24;
+pub(super) const HEADER_LEN: usize = 32;
+pub(super) const FRAME_HEADER_LEN: usize = 24;
 const MAGIC: u32 = 0x377f_0682;
 /// Page sizes of SQLite are powers of two in this range.
 const PAGE_LENS: std::ops::RangeInclusive<usize> = 512..=65_536;
@@ -33,6 +34,8 @@ enum Damage {
     Header { commits: u64 },
     /// A frame, counted from 1, of this many, with this many commits in it or behind it.
     Frame { number: u64, of: u64, commits: u64 },
+    /// The last commit ends at this frame, and the last acknowledged one at the other.
+    End { last: u64, acknowledged: u64 },
     /// The database has fewer pages than it should, and the log does not have the others.
     Short { pages: u64, of: u64 },
 }
@@ -73,6 +76,11 @@ pub(super) fn refuse_damage(place: &Path) -> std::result::Result<(), StoreError>
              backup (`rawko restore`), {accept}",
             lost(commits)
         ),
+        Damage::End { last, acknowledged } => format!(
+            "the last commit of the write-ahead log {log} ends at frame {last} and the last acknowledged one at frame \
+             {acknowledged}, so {} is lost; restore a backup (`rawko restore`), {accept}",
+            lost(1)
+        ),
         Damage::Short { pages, of } => format!(
             "{shown} was truncated: it has {pages} of {of} pages, and its write-ahead log does not have the others; \
              restore a backup (`rawko restore`)"
@@ -93,9 +101,10 @@ pub(super) fn sync(place: &Path) -> std::result::Result<(), StoreError> {
 }
 
 fn look(place: &Path, log: &Path) -> Result<Option<Damage>> {
-    // The log first: the database grows while a host runs.
+    // The end first, then the log: both grow while a host runs, as the database does.
+    let end = LogEnd::read(place);
     let read = match File::open(log) {
-        Ok(file) => Scan::read(file, place)?,
+        Ok(file) => Scan::read(file, place, end)?,
         Err(error) if error.kind() == ErrorKind::NotFound => Scan::default(),
         Err(error) => return Err(error),
     };
@@ -114,6 +123,8 @@ struct Scan {
     pages: FxHashSet<u32>,
     /// Pages of the database after the last valid transaction.
     size: Option<u32>,
+    /// The last frame of that transaction.
+    last: u64,
 }
 
 /// One frame of the log.
@@ -147,7 +158,7 @@ impl WalFrame {
 }
 
 impl Scan {
-    fn read(mut file: File, place: &Path) -> Result<Scan> {
+    fn read(mut file: File, place: &Path, end: Option<LogEnd>) -> Result<Scan> {
         let mut header = [0; HEADER_LEN];
         match file.read_exact(&mut header) {
             // Too short for a commit; a store that was not closed reports its lost log.
@@ -159,13 +170,19 @@ impl Scan {
         let is_sound = word(&header, 0) & !1 == MAGIC && sum == (word(&header, 24), word(&header, 28));
         let input = BufReader::with_capacity(1 << 20, file);
         if !is_sound {
-            return Scan::without_header(input, place);
+            return Scan::without_header(input, place, end);
         }
         let page_len = page_len(word(&header, 8));
         let Some(page_len) = page_len else { return Ok(Scan::default()) };
         let mut salts = Salts::default();
         salts.copy_from_slice(&header[16..24]);
-        Scan::frames(input, page_len, salts, sum, is_big)
+        let mut scan = Scan::frames(input, page_len, salts, sum, is_big)?;
+        if let Some(LogEnd { frame: acknowledged, .. }) = end.filter(|end| end.is_in(&salts))
+            && scan.last < acknowledged
+        {
+            scan.damage.get_or_insert(Damage::End { last: scan.last, acknowledged });
+        }
+        Ok(scan)
     }
 
     fn frames(
@@ -193,6 +210,7 @@ impl Scan {
                 if frame.size > 0 {
                     scan.pages.extend(uncommitted.drain(..));
                     scan.size = Some(frame.size);
+                    scan.last = number;
                 }
             }
             before = frame.stored;
@@ -205,7 +223,7 @@ impl Scan {
 
     /// A header is torn if the power fails while the log is restarted, which is no loss: all of its frames are in the
     /// database then. In any other case the header was damaged.
-    fn without_header(mut input: BufReader<File>, place: &Path) -> Result<Scan> {
+    fn without_header(mut input: BufReader<File>, place: &Path, end: Option<LogEnd>) -> Result<Scan> {
         let none = Ok(Scan::default());
         let Ok(database) = File::open(place) else { return none };
         let mut start = [0; 100];
@@ -223,11 +241,14 @@ impl Scan {
         let salts = first.salts;
         let mut open = vec![first];
         let mut commits = 0;
+        let mut number = 1;
+        let mut is_proven = false;
         loop {
             if let Some(last) = open.last()
                 && last.size > 0
             {
                 commits += 1;
+                is_proven |= end.is_some_and(|end| end.frame == number && end.proof[..] == last.bytes[8..24]);
                 let pages =
                     open.drain(..).map(|mut frame| (frame.page, frame.bytes.split_off(FRAME_HEADER_LEN)));
                 latest.extend(pages);
@@ -237,6 +258,7 @@ impl Scan {
                 break;
             }
             before = frame.stored;
+            number += 1;
             open.push(frame);
         }
         let mut page = vec![0; page_len];
@@ -244,8 +266,8 @@ impl Scan {
             let at = u64::from(number.saturating_sub(1)) * page_len as u64;
             database.read_exact_at(&mut page, at).is_ok() && page == *bytes
         });
-        // The checksum of the first frame cannot be verified, so one frame alone proves nothing.
-        let damage = (!is_stored && commits > 1).then_some(Damage::Header { commits });
+        // The checksum of the first frame cannot be verified, so one commit alone proves nothing.
+        let damage = (!is_stored && (commits > 1 || is_proven)).then_some(Damage::Header { commits });
         Ok(Scan { damage, ..Scan::default() })
     }
 }

@@ -10,9 +10,10 @@ use rustix::io::Errno;
 use super::log;
 use crate::StoreError;
 
-/// The database and its log at the last check.
+/// The database, its log and the log's index at the last check. SQLite's locks are in the index: without it, a second host
+/// and this one would not see each other's commits, nor the epoch.
 pub(super) struct FileWatch {
-    files: [WatchedFile; 2],
+    files: [WatchedFile; 3],
 }
 
 struct WatchedFile {
@@ -20,7 +21,7 @@ struct WatchedFile {
     /// As a C string, because it is passed to the system at every batch.
     path: CString,
     identity: Identity,
-    /// Neither file becomes shorter while it is open.
+    /// No file becomes shorter while it is open.
     len: u64,
 }
 
@@ -32,7 +33,12 @@ impl FileWatch {
         // Absolute, because the working directory may change.
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
         let log = log::path(&store);
-        let files = [WatchedFile::new("the store", store)?, WatchedFile::new("the write-ahead log", log)?];
+        let index = log::index_path(&store);
+        let files = [
+            WatchedFile::new("the store", store)?,
+            WatchedFile::new("the write-ahead log", log)?,
+            WatchedFile::new("the index of the write-ahead log", index)?,
+        ];
         Ok(FileWatch { files })
     }
 

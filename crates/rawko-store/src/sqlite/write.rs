@@ -14,6 +14,7 @@ use super::batch::{Batch, BatchFailure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::journal_ends::Tips;
+use super::log_end::LogEndFile;
 use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
@@ -32,6 +33,7 @@ pub(super) struct WriteSide {
     owner: Owner,
     watch: FileWatch,
     reserve: Reserve,
+    log_end: LogEndFile,
     /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
     tips: Tips,
@@ -61,12 +63,14 @@ impl WriteSide {
         let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
         let watch = FileWatch::new(place)?;
         let reserve = Reserve::new(place, watch.log_len());
+        let log_end = LogEndFile::open(place, &connection);
         let mut side = WriteSide {
             place: place.to_owned(),
             connection,
             owner,
             watch,
             reserve,
+            log_end,
             ended: None,
             tips: Tips::default(),
             audit_ends: AuditEnds::default(),
@@ -139,6 +143,7 @@ impl WriteSide {
                 }
             });
         }
+        self.log_end.write(&self.connection);
         self.tips.keep();
         self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
@@ -240,6 +245,7 @@ impl WriteSide {
             // Explicit, because with an open reader closing alone would leave the mark in the log.
             let _ = owner::checkpoint(&self.connection);
             let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+            self.log_end.remove();
             let closed = format!("{} was closed", self.place.display());
             self.ended = Some(StoreError::Io(closed));
         }

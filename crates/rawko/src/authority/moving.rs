@@ -15,7 +15,8 @@ use crate::times;
 const OLD_DIR: &str = ".rawko/state";
 const STORE_FILE: &str = "rawko.db";
 /// Files that only served the old location.
-const REMAINS: [&str; 5] = ["rawko.db-wal", "rawko.db-shm", "rawko.db.lock", "host.sock", ".gitignore"];
+const REMAINS: [&str; 6] =
+    ["rawko.db-wal", "rawko.db-shm", "rawko.db-end", "rawko.db.lock", "host.sock", ".gitignore"];
 
 /// Returns the old store in the project if it is not used, for `doctor`.
 pub(crate) fn leftover(root: &Path, store: &Path) -> Option<PathBuf> {

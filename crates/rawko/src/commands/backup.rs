@@ -67,7 +67,7 @@ pub(super) fn problems_of(store: &Arc<dyn Store>) -> Result<Vec<String>, StoreEr
 /// Returns true if both paths lead to one file, or one is the log or index of the other.
 fn is_same_file(one: &Path, store: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
-    let beside = ["-wal", "-shm", ".lock"].map(|suffix| {
+    let beside = ["-wal", "-shm", "-end", ".lock"].map(|suffix| {
         let mut name = store.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)

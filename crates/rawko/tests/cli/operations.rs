@@ -95,7 +95,7 @@ fn a_restored_store_has_what_the_backup_had() {
     let kept: Vec<_> = fs::read_dir(store_of(dir.path()).parent().unwrap())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.contains("replaced") && !name.ends_with("-wal"))
+        .filter(|name| name.contains("replaced") && !name.ends_with("-wal") && !name.ends_with("-end"))
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let kept = store_of(dir.path()).with_file_name(&kept[0]);

@@ -1,0 +1,115 @@
+//! The file `<store>-end`: the place in the write-ahead log where the last acknowledged commit ends. Damage in the last
+//! transaction of a log looks like a torn write, which is no loss; only this file shows that the transaction was whole.
+//!
+//! It is written after the commit is durable and before it is acknowledged, and never synced. After a kill it is exact,
+//! after a power failure it may be older: it never names a commit that the disk does not have.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::log;
+use super::wal::{FRAME_HEADER_LEN, HEADER_LEN};
+use crate::chain::half;
+
+const MAGIC: [u8; 8] = *b"rawkoend";
+/// Magic, frame number, salts, checksum, and the first half of the hash of all these.
+const LEN: usize = 48;
+
+/// The last frame of a commit. Salts and checksum are copied from its header: a log that was restarted has others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogEnd {
+    /// Counted from 1.
+    pub(super) frame: u64,
+    /// The salts and the checksum.
+    pub(super) proof: [u8; 16],
+}
+
+impl LogEnd {
+    /// Reads the end of a store's log. `None` if there is no such file, or an incomplete one.
+    pub(super) fn read(store: &Path) -> Option<LogEnd> {
+        let mut bytes = [0; LEN];
+        File::open(path(store)).and_then(|file| file.read_exact_at(&mut bytes, 0)).ok()?;
+        let mut frame = [0; 8];
+        frame.copy_from_slice(&bytes[8..16]);
+        let mut proof = [0; 16];
+        proof.copy_from_slice(&bytes[16..32]);
+        let end = LogEnd { frame: u64::from_le_bytes(frame), proof };
+        (end.bytes() == bytes).then_some(end)
+    }
+
+    /// Returns true if the end is in the log with these salts.
+    pub(super) fn is_in(&self, salts: &[u8]) -> bool {
+        self.proof.starts_with(salts)
+    }
+
+    fn bytes(&self) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..16].copy_from_slice(&self.frame.to_le_bytes());
+        bytes[16..32].copy_from_slice(&self.proof);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&bytes[..32]);
+        bytes[32..].copy_from_slice(&half(&hasher));
+        bytes
+    }
+}
+
+/// Keeps the file current.
+pub(super) struct LogEndFile {
+    path: PathBuf,
+    /// The file and the log; `None` if one of them cannot be opened. Then damage at the end of the log is not noticed.
+    files: Option<(File, File)>,
+    page_len: u64,
+}
+
+impl LogEndFile {
+    /// The log must exist.
+    pub(super) fn open(store: &Path, connection: &Connection) -> LogEndFile {
+        let path = path(store);
+        let files = || {
+            // The last host's end stays until the first commit.
+            let options = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).clone();
+            Ok::<_, std::io::Error>((options.open(&path)?, File::open(log::path(store))?))
+        };
+        let page_len = connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0));
+        let page_len = u64::from(page_len.unwrap_or(0));
+        let files = files().ok().filter(|_| page_len > 0);
+        LogEndFile { path, files, page_len }
+    }
+
+    /// Writes the end after a commit of this connection. A failure leaves the file as it was, which is older.
+    pub(super) fn write(&self, connection: &Connection) {
+        let Some((file, log)) = &self.files else { return };
+        let Some(frame) = last_frame(connection) else { return };
+        let at = HEADER_LEN as u64 + (frame - 1) * (FRAME_HEADER_LEN as u64 + self.page_len);
+        let mut header = [0; FRAME_HEADER_LEN];
+        if log.read_exact_at(&mut header, at).is_err() {
+            return;
+        }
+        let mut proof = [0; 16];
+        proof.copy_from_slice(&header[8..]);
+        let _ = file.write_all_at(&LogEnd { frame, proof }.bytes(), 0);
+    }
+
+    /// Removes the file, once the store is closed.
+    pub(super) fn remove(&mut self) {
+        self.files = None;
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Returns the number of frames in the log up to the last commit; `None` if there are none.
+fn last_frame(connection: &Connection) -> Option<u64> {
+    // A checkpoint of this kind does nothing: it returns the numbers of frames.
+    let mut statement = connection.prepare_cached("PRAGMA main.wal_checkpoint(noop)").ok()?;
+    let frames: i64 = statement.query_row([], |row| row.get(1)).ok()?;
+    u64::try_from(frames).ok().filter(|frames| *frames > 0)
+}
+
+/// Returns the path of the file: beside the log.
+fn path(store: &Path) -> PathBuf {
+    log::beside(store, "-end")
+}
