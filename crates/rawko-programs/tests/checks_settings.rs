@@ -56,6 +56,11 @@ fn what_projects_look_like() {
             vec!["unittest: there is a `tests/test_a.py`"],
         ),
         (
+            "tests that unittest does not find",
+            project(&[("tests/test_a.py", "from a import b\n\ndef test_b():\n    assert b()\n")]),
+            vec!["pytest: `tests/test_a.py` has tests that unittest does not find"],
+        ),
+        (
             "go",
             project(&[("go.mod", "")]),
             vec!["go vet: there is a `go.mod`", "go test: there is a `go.mod`"],

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use rawko_host::{Category, ServiceError};
 use rawko_programs::changes::FolderSnapshot;
-use rawko_programs::checks::{CheckBase, CheckResult, Control, LanguageServers, ProjectCheck, run_all};
+use rawko_programs::checks::{
+    CheckBase, CheckReport, CheckResult, Control, Guards, LanguageServers, ProjectCheck, run_all,
+};
 use tokio::sync::Mutex;
 
 use super::AgentServices;
@@ -41,30 +43,96 @@ impl Drop for BorrowedFiles {
     }
 }
 
-/// Runs the improved checks without such changes, and counts what fails there as before the task.
+/// Runs the improved checks without such changes, and counts what fails there as before the task. Checks that passed then
+/// run again only if code was added that ends or disarms them.
 pub(super) async fn compare(
     agent_services: &AgentServices,
     base: &CheckBase,
     checks: &[ProjectCheck],
     results: &mut [CheckResult],
 ) -> Result<(), ServiceError> {
-    let improved = base.improved(checks, results);
-    let (Ok(state), Some(name)) = (state_folder(agent_services), base.snapshot.clone()) else {
-        return Ok(());
-    };
-    if improved.is_empty() {
-        return Ok(());
+    let Some(name) = base.snapshot.clone() else { return Ok(()) };
+    for kind in [ControlKind::Improved, ControlKind::Kept] {
+        let mut judged = match kind {
+            ControlKind::Improved => base.improved(checks, results),
+            ControlKind::Kept => base.kept(checks, results),
+        };
+        if judged.is_empty() {
+            continue;
+        }
+        let Some((control, guards)) = prepare(agent_services, &name, &judged, kind).await? else { continue };
+        if control.is_empty() {
+            // The guards matter where a check passes.
+            let passes = |check: &ProjectCheck| results.iter().any(|now| now.name == check.name && now.ok);
+            judged.retain(passes);
+        }
+        if judged.is_empty() {
+            continue;
+        }
+        let taken_back = control.paths();
+        match run(agent_services, control, guards, &judged).await? {
+            Ok((report, overwritten)) if overwritten.is_empty() => match kind {
+                ControlKind::Improved => base.compare(results, &report, &taken_back),
+                ControlKind::Kept => base.disarm(results, &report, &taken_back),
+            },
+            Ok((_, overwritten)) => {
+                let why = format!("its run writes what judges it: {}", overwritten.join(", "));
+                base.refuse(results, &judged, &why);
+            }
+            // Such as a file in the place of the folder of the tests: nothing shows that they are fixed.
+            Err(error) => {
+                let why = format!("the control run cannot put back {}: {error}", taken_back.join(", "));
+                base.refuse(results, &judged, &why);
+            }
+        }
     }
-    let (root, snapshots, folder) = (agent_services.root.clone(), state.join(SNAPSHOTS), state.join(FOLDER));
-    let judged = improved.clone();
-    let control = blocking(move || {
-        let snapshot = FolderSnapshot::open(&snapshots, &name).ok().flatten()?;
+    Ok(())
+}
+
+/// The checks of a control run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ControlKind {
+    /// They failed before the task and have fewer errors now.
+    Improved,
+    /// They passed before the task, or were not measured.
+    Kept,
+}
+
+/// Collects what the control run takes back. `None` if there is nothing.
+async fn prepare(
+    agent_services: &AgentServices,
+    name: &str,
+    checks: &[ProjectCheck],
+    kind: ControlKind,
+) -> Result<Option<(Control, Option<Guards>)>, ServiceError> {
+    let Ok(state) = state_folder(agent_services) else { return Ok(None) };
+    let (root, name, checks) = (agent_services.root.clone(), name.to_owned(), checks.to_owned());
+    blocking(move || {
+        let snapshot = FolderSnapshot::open(&state.join(SNAPSHOTS), &name).ok().flatten()?;
         // With what the run before has changed: a build script may write tests.
         let changes = snapshot.changes(&root);
-        Some(Control::of(&root, &snapshot, &changes, &judged)).filter(|control| !control.is_empty())
-    });
-    let Some(control) = control.await? else { return Ok(()) };
-    let taken_back = control.paths();
+        let control = match kind {
+            ControlKind::Improved => Control::of(&root, &snapshot, &changes, &checks),
+            ControlKind::Kept => Control::disarmed(&root, &snapshot, &changes, &checks),
+        };
+        // Without a place for the guards the changed text still counts.
+        let guards = Guards::of(&root, &snapshot, &changes, control.judges_exits()).ok().flatten();
+        let is_needed = !control.is_empty() || kind == ControlKind::Improved && guards.is_some();
+        is_needed.then_some((control, guards))
+    })
+    .await
+}
+
+/// Runs checks while the changes are taken back. Returns the results, and the files that the run itself wrote over.
+async fn run(
+    agent_services: &AgentServices,
+    control: Control,
+    guards: Option<Guards>,
+    checks: &[ProjectCheck],
+) -> Result<std::io::Result<(CheckReport, Vec<String>)>, ServiceError> {
+    let Ok(folder) = state_folder(agent_services).map(|state| state.join(FOLDER)) else {
+        return Ok(Err(std::io::Error::other("there is no state directory")));
+    };
     let _running = RUNNING.lock().await;
     let (root, place, applying) = (agent_services.root.clone(), folder.clone(), control.clone());
     let applied = blocking(move || applying.apply(&root, &place)).await?;
@@ -73,7 +141,11 @@ pub(super) async fn compare(
         Ok(()) => {
             let AgentServices { root, environment, confinement, .. } = agent_services;
             let servers = LanguageServers::default();
-            Ok(run_all(&improved, root, environment, confinement, &servers).await)
+            let (checks, environment, confinement) = match &guards {
+                Some(guards) => guards.around(checks, environment, confinement),
+                None => (checks.to_owned(), environment.clone(), confinement.clone()),
+            };
+            Ok(run_all(&checks, root, &environment, &confinement, &servers).await)
         }
         Err(error) => Err(error),
     };
@@ -83,17 +155,5 @@ pub(super) async fn compare(
     })
     .await?;
     recovered.map_err(|error| not_put_back(&error))?;
-    match report {
-        Ok(_) if !overwritten.is_empty() => {
-            let why = format!("its run writes what judges it: {}", overwritten.join(", "));
-            base.refuse(results, &improved, &why);
-        }
-        Ok(report) => base.compare(results, &report, &taken_back),
-        // Such as a file in the place of the folder of the tests: nothing shows that they are fixed.
-        Err(error) => {
-            let why = format!("the control run cannot put back {}: {error}", taken_back.join(", "));
-            base.refuse(results, &improved, &why);
-        }
-    }
-    Ok(())
+    Ok(report.map(|report| (report, overwritten)))
 }

@@ -23,18 +23,22 @@ pub(crate) fn round(standing: &str, clean: bool) -> Json {
 /// With any answer and any event: while the checks fail, no reachable state is a success.
 #[test]
 fn no_path_leads_to_success_while_a_check_fails() {
-    let reached = reachable(false);
+    let reached = reachable(|_| false);
     assert!(reached.len() > 100, "{}", reached.len());
     assert!(!reached.iter().any(|place| place.starts_with("complete ")), "a failing check was passed by");
     for end in ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "asking"] {
         assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
     }
+    // The deciding run fails, whatever earlier runs have found.
+    let reached = reachable(|decisive| !decisive);
+    assert!(reached.len() > 100 && !reached.iter().any(|place| place.starts_with("complete ")));
     // The same walk with checks that pass gets there.
-    assert!(reachable(true).iter().any(|place| place.starts_with("complete ")));
+    assert!(reachable(|_| true).iter().any(|place| place.starts_with("complete ")));
 }
 
-/// Walks through all answers and events, and returns the places: state, counters and decision.
-fn reachable(clean: bool) -> Vec<String> {
+/// Walks through all answers and events, and returns the places: state, counters and decision. `checks`: whether the
+/// checks pass, in the deciding run and in others.
+fn reachable(checks: fn(bool) -> bool) -> Vec<String> {
     let (chart, world) = (chart(), world());
     let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
         "plan": {"steps": [{"id": "a", "title": "Fix", "status": "pending"}]}});
@@ -59,7 +63,7 @@ fn reachable(clean: bool) -> Vec<String> {
         {
             continue;
         }
-        for event in possible(&snapshot, clean) {
+        for event in possible(&snapshot, checks) {
             let mut after = snapshot.clone();
             if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
                 open.push(after);
@@ -69,12 +73,13 @@ fn reachable(clean: bool) -> Vec<String> {
     seen.into_iter().collect()
 }
 
-fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
+fn possible(snapshot: &Snapshot, checks: fn(bool) -> bool) -> Vec<Event> {
     let mut all: Vec<Event> =
         events().into_iter().map(|(name, data)| Event::named(name, Value::from_json(data))).collect();
     let decisions = ["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT", "ASK"];
     for invocation in snapshot.invocations() {
         let id = invocation.id;
+        let clean = checks(invocation.input.get("decisive").as_bool() == Some(true));
         let decided = decisions.iter().flat_map(|kind| {
             let decision = json!({"type": kind, "mode": "planner", "reason": "r", "question": "q"});
             [decision.clone(), json!({"agent": {"name": "planner"}, "decision": decision})]

@@ -172,6 +172,26 @@ impl CheckBase {
         checks.iter().filter(is_less).cloned().collect()
     }
 
+    /// Returns the checks that pass and did not fail before the task.
+    pub fn kept(&self, checks: &[ProjectCheck], results: &[CheckResult]) -> Vec<ProjectCheck> {
+        let passes = |check: &&ProjectCheck| {
+            let is_command = !matches!(check.format, CheckFormat::Lsp { .. });
+            let now = results.iter().find(|result| result.name == check.name);
+            is_command && !self.failing.contains_key(&check.name) && now.is_some_and(|now| now.ok)
+        };
+        checks.iter().filter(passes).cloned().collect()
+    }
+
+    /// Fails checks that pass only because code ends or disarms them. `taken_back`: the files with that code.
+    pub fn disarm(&self, results: &mut [CheckResult], control: &CheckReport, taken_back: &[String]) {
+        for result in results {
+            let run = control.checks.iter().find(|run| run.name == result.name);
+            if let Some(run) = run.filter(|run| run.errors > result.errors) {
+                result.disarmed(run, taken_back);
+            }
+        }
+    }
+
     /// Counts errors that are only gone because of changes that a control run takes back. `taken_back`: those files.
     pub fn compare(&self, results: &mut [CheckResult], control: &CheckReport, taken_back: &[String]) {
         for result in results {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::ProjectCheck;
 use super::influence::{self, Influence};
-use super::{embedded, exits};
+use super::{embedded, exits, guards, suppressions};
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
 
@@ -21,6 +21,7 @@ const MANIFEST: &str = "swapped.json";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     swaps: Vec<Swap>,
+    judges_exits: bool,
 }
 
 /// One file of the project; without a text it is absent in the control run.
@@ -41,6 +42,7 @@ impl Control {
         let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
         let sources = super::base::globs(&sources);
         let catches_exits = tests_judge_exits(root, changes, snapshot);
+        let guarded = guards::are_loaded(root, checks);
         let mut swaps = Vec::new();
         for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
             let (path, before) = (&change.path, snapshot.text_before(&change.path));
@@ -53,7 +55,8 @@ impl Control {
                 }
                 ChangeStatus::Added | ChangeStatus::Modified => {
                     let now = crate::checkpoints::text_inside(root, Path::new(path));
-                    now.and_then(|now| harmless(path, before.as_deref(), &now, catches_exits)).map(Some)
+                    now.and_then(|now| harmless(path, before.as_deref(), &now, catches_exits, guarded))
+                        .map(Some)
                 }
                 ChangeStatus::Deleted => None,
             };
@@ -74,7 +77,34 @@ impl Control {
             }
         }
         swaps.sort_by(|one, other| one.path.cmp(&other.path));
-        Self { swaps }
+        Self { swaps, judges_exits: catches_exits }
+    }
+
+    /// Collects only the code that ends or disarms a check, for checks that passed before the task: their tests may change.
+    pub fn disarmed(
+        root: &Path,
+        snapshot: &FolderSnapshot,
+        changes: &[FileChange],
+        checks: &[ProjectCheck],
+    ) -> Self {
+        let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
+        let sources = super::base::globs(&sources);
+        let judges_exits = tests_judge_exits(root, changes, snapshot);
+        let is_code = |change: &&FileChange| {
+            change.status != ChangeStatus::Deleted && !change.is_test && !sources.is_match(&change.path)
+        };
+        let swaps = changes.iter().filter(is_code).filter_map(|change| {
+            let now = crate::checkpoints::text_inside(root, Path::new(&change.path))?;
+            let before = snapshot.text_before(&change.path);
+            let text = exits::refused(&change.path, before.as_deref(), &now, judges_exits, false)?;
+            Some(Swap { path: change.path.clone(), text: Some(text) })
+        });
+        Self { swaps: swaps.collect(), judges_exits }
+    }
+
+    /// Returns true if tests look at how a program ends.
+    pub fn judges_exits(&self) -> bool {
+        self.judges_exits
     }
 
     /// Returns the files that the control run itself changed, as a build script could. Formatters change only spaces.
@@ -161,10 +191,17 @@ impl Control {
 }
 
 /// Returns the text of a changed file without what could turn a check green: exits, and changes of tests within it.
-fn harmless(path: &str, before: Option<&str>, now: &str, catches_exits: bool) -> Option<String> {
-    let refused = exits::refused(path, before, now, catches_exits);
-    let text = refused.as_deref().unwrap_or(now);
-    before.and_then(|before| embedded::with_former_tests(path, before, text)).or(refused)
+fn harmless(
+    path: &str,
+    before: Option<&str>,
+    now: &str,
+    catches_exits: bool,
+    guarded: bool,
+) -> Option<String> {
+    let exits = exits::refused(path, before, now, catches_exits, guarded);
+    let plain = suppressions::removed(path, before, exits.as_deref().unwrap_or(now)).or(exits);
+    let text = plain.as_deref().unwrap_or(now);
+    before.and_then(|before| embedded::with_former_tests(path, before, text)).or(plain)
 }
 
 /// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
@@ -312,6 +349,7 @@ mod tests {
         Control::recover(root, &folder).unwrap();
         assert_eq!(read("conftest.py").as_deref(), Some("x\n"));
     }
+
     /// A directory of tests that became a link: neither the run nor its end writes through it.
     #[test]
     fn a_link_out_of_the_project_is_not_followed() {

@@ -99,18 +99,30 @@ fn python(root: &Path) -> Vec<ProjectCheck> {
         (says("pyproject.toml", "[tool.pytest"), "`pyproject.toml` configures pytest"),
         (says("setup.cfg", "[tool:pytest]"), "`setup.cfg` configures pytest"),
     ];
-    if let Some((_, reason)) = pytest.into_iter().find(|(is_there, _)| *is_there) {
+    let of_pytest = |reason: &str| {
         let command = ["python3", "-m", "pytest", "-q", "--junitxml={report}"];
-        return vec![check("pytest", &command, CheckFormat::Junit, reason)];
+        vec![check("pytest", &command, CheckFormat::Junit, reason)]
+    };
+    if let Some((_, reason)) = pytest.into_iter().find(|(is_there, _)| *is_there) {
+        return of_pytest(reason);
     }
     for folder in ["tests", "test", "."] {
         if let Some(file) = first_test(&root.join(folder)) {
+            let shown = Path::new(folder).join(&file).display().to_string().replace("./", "");
+            if read(root, &shown).is_some_and(|text| is_for_pytest(&text)) {
+                return of_pytest(&format!("`{shown}` has tests that unittest does not find"));
+            }
             let command = ["python3", "-m", "unittest", "discover", "-s", folder];
-            let reason = format!("there is a `{}`", Path::new(folder).join(file).display());
-            return vec![check("unittest", &command, CheckFormat::Unittest, reason.replace("./", ""))];
+            return vec![check("unittest", &command, CheckFormat::Unittest, format!("there is a `{shown}`"))];
         }
     }
     Vec::new()
+}
+
+/// Returns true for tests that are plain functions: unittest finds none of them, and would report success.
+fn is_for_pytest(text: &str) -> bool {
+    let starts = |words: [&str; 4]| text.lines().any(|line| words.iter().any(|word| line.starts_with(word)));
+    !text.contains("unittest") && starts(["import pytest", "from pytest", "def test", "async def test"])
 }
 
 /// Returns the first file that unittest would discover.

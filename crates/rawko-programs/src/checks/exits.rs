@@ -33,7 +33,7 @@ static PYTHON_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// The test framework in a file that is no test: there it can only be changed.
 static PYTHON_FRAMEWORK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:import|from)\b.*\b(?:unittest|_?pytest|nose2?)\b|(?:sys\.modules|import_module|__import__)\b.*\b(?:unittest|_?pytest|nose2?)\b").ok()
+    Regex::new(r"^\s*(?:import|from)\b.*\b(?:unittest|_?pytest|nose2?)\b|(?:sys\.modules|import_module|__import__)\b.*\b(?:unittest|_?pytest|nose2?)\b|\b(?:unittest|_?pytest|nose2?)\b.*\bsys\.modules\b").ok()
 });
 static PYTHON_FRAMEWORK_NAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:unittest|_?pytest|nose2?)\b").ok());
@@ -73,13 +73,45 @@ static SCRIPT_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
+/// Variables that only runners of tests set: code that reads them works otherwise in a test.
+static RUNNER_VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST_WORKER|JEST_WORKER_ID|VITEST|VITEST_WORKER_ID|NODE_TEST_CONTEXT|RUST_TEST_THREADS|__NEXTEST|NEXTEST)\b").ok()
+});
+/// `raise SystemExit(code)`, `E = SystemExit`: an end with success under any name, in a module that is not the program.
+static PYTHON_END: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bSystemExit\b").ok());
+static PYTHON_END_IS_FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"\bexcept\b|\b(?:assertRaises|raises|isinstance|issubclass|suppress)\(|SystemExit\(\s*[1-9f'\x22]",
+    )
+    .ok()
+});
+/// `process::exit(code)`: the code may be 0.
+static RUST_CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\bprocess::exit\(((?:[^()]|\([^()]*\))*[a-z_](?:[^()]|\([^()]*\))*)\)").ok()
+});
+/// Functions of the C library, which need no name of Rust.
+static RUST_FOREIGN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\bfn\s+(?:_exit|_Exit|exit|quick_exit|syscall)(\([^{]*;)|\blibc::(?:_exit|_Exit|exit|quick_exit|syscall)(\()|\bprocess::exit(\s+as\b)").ok()
+});
+static RUST_EQUAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(\bfn\s+eq\([^{]*\{\s*)(?:return\s+)?true\s*;?(\s*\})").ok());
+static RUST_TRUE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(\s*)(?:return\s+)?true\s*;?\s*$").ok());
+/// `if cfg!(test)`: the code works otherwise in a test.
+static RUST_IN_TEST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bcfg!\(\s*test\s*\)").ok());
 static RUST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_?exit\(\s*0\s*\)").ok());
 static GO: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:os\.Exit|syscall\.Exit)\(\s*0\s*\)").ok());
 
 /// Returns the text of a file for a control run, or `None` if no added line ends or disarms a check. `judged`: tests look
-/// at exit codes themselves, so only the exits that no test can see count.
-pub(super) fn refused(path: &str, before: Option<&str>, now: &str, judged: bool) -> Option<String> {
+/// at exit codes themselves, so only the exits that no test can see count. `guarded`: the calls of exits are seen by guards.
+pub(super) fn refused(
+    path: &str,
+    before: Option<&str>,
+    now: &str,
+    judged: bool,
+    guarded: bool,
+) -> Option<String> {
     let known: BTreeSet<&str> = before.unwrap_or_default().lines().collect();
     let (mut is_changed, mut last) = (false, "");
     let lines: Vec<String> = now
@@ -89,10 +121,13 @@ pub(super) fn refused(path: &str, before: Option<&str>, now: &str, judged: bool)
             let other = if path.ends_with(".py") && is_equality(head) {
                 let is_old = before.is_some_and(|before| before.contains(&format!("{head}\n{line}\n")));
                 replaced(&PYTHON_TRUE, line, "${1}NotImplemented").filter(|_| !is_old)
+            } else if path.ends_with(".rs") && is_rust_equality(head) {
+                let is_old = before.is_some_and(|before| before.contains(&format!("{head}\n{line}\n")));
+                replaced(&RUST_TRUE, line, "${1}false").filter(|_| !is_old)
             } else if known.contains(line) {
                 None
             } else {
-                refused_line(path, line, judged)
+                refused_line(path, line, judged, guarded)
             };
             is_changed |= other.is_some();
             other.unwrap_or_else(|| line.to_owned())
@@ -106,7 +141,14 @@ fn is_equality(line: &str) -> bool {
     line.trim_start().starts_with("def __eq__(") && line.trim_end().ends_with(':')
 }
 
-fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
+fn is_rust_equality(head: &str) -> bool {
+    head.trim_start().starts_with("fn eq(") && head.trim_end().ends_with('{')
+}
+
+fn refused_line(path: &str, line: &str, judged: bool, guarded: bool) -> Option<String> {
+    if !crate::changes::is_test(path) && matches(&RUNNER_VARIABLE, line) {
+        return replaced(&RUNNER_VARIABLE, line, "NO_TEST_RUNNER");
+    }
     let is_top = !line.starts_with([' ', '\t']);
     let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -125,27 +167,41 @@ fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
             if matches(&PYTHON_EQUAL, line) {
                 return replaced(&PYTHON_EQUAL, line, "${1}NotImplemented");
             }
-            let hard = (!matches(&PYTHON_FAILS, line)).then(|| {
+            let hard = (!guarded && !matches(&PYTHON_FAILS, line)).then(|| {
                 replaced(&PYTHON_HARD, line, &format!("_exit({CODE})"))
                     .or_else(|| replaced(&PYTHON_HARD_NAME, line, "abort"))
             });
             let other = || {
                 let call = format!("(lambda *a, **k: __import__('os')._exit({CODE}))(");
-                (is_top || !judged).then(|| replaced(&PYTHON_OTHER, line, &call)).flatten()
+                (!guarded && (is_top || !judged)).then(|| replaced(&PYTHON_OTHER, line, &call)).flatten()
             };
-            hard.flatten().or_else(other).or_else(|| {
-                let code = format!("raise SystemExit(0 if __name__ == '__main__' else {CODE})");
-                // A call within a line is an expression.
-                let call = format!("__import__('sys').exit(0 if __name__ == '__main__' else {CODE})");
-                let text = if line.contains("SystemExit") { &code } else { &call };
-                (is_top || !judged).then(|| replaced(&PYTHON, line, text)).flatten()
-            })
+            hard.flatten()
+                .or_else(other)
+                .or_else(|| {
+                    let code = format!("raise SystemExit(0 if __name__ == '__main__' else {CODE})");
+                    // A call within a line is an expression.
+                    let call = format!("__import__('sys').exit(0 if __name__ == '__main__' else {CODE})");
+                    let is_raised = line.contains("SystemExit");
+                    let text = if is_raised { &code } else { &call };
+                    let counts = (is_top || !judged) && (is_raised || !guarded);
+                    counts.then(|| replaced(&PYTHON, line, text)).flatten()
+                })
+                .or_else(|| {
+                    let end = "(SystemExit if __name__ == '__main__' else RuntimeError)";
+                    let counts = (is_top || !judged) && !matches(&PYTHON_END_IS_FINE, line);
+                    counts.then(|| replaced(&PYTHON_END, line, end)).flatten()
+                })
         }
         "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "tsx" | "jsx" => {
             if matches(&SCRIPT_PATCH, line) {
                 return Some(String::new());
             }
             let name = name.replace('$', "$$");
+            if guarded {
+                let code =
+                    format!("process.exitCode = (String(process.argv[1]).endsWith('{name}') ? 0 : {CODE})");
+                return (is_top || !judged).then(|| replaced(&SCRIPT_CODE, line, &code)).flatten();
+            }
             let is_own = format!("(String(process.argv[1]).endsWith('{name}') ? 0 : {CODE})");
             let call = format!("((code) => process.exit(code || {is_own}))");
             if let Some(line) = replaced(&SCRIPT_NAMED, line, &format!("const exit = {call}")) {
@@ -168,10 +224,23 @@ fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
         }
         "rs" if name != "main.rs" && !path.contains("/bin/") => {
             replaced(&RUST, line, &format!("exit({CODE})"))
+                .or_else(|| replaced(&RUST_EQUAL, line, "${1}false${2}"))
+                .or_else(|| replaced(&RUST_IN_TEST, line, "false"))
+                .or_else(|| if judged { None } else { rust_exit(line) })
         }
         "go" if name != "main.go" => replaced(&GO, line, &format!("os.Exit({CODE})")),
         _ => None,
     }
+}
+
+/// An exit of Rust whose code may be 0. A declaration without its function does not compile.
+fn rust_exit(line: &str) -> Option<String> {
+    if matches(&RUST_FOREIGN, line) {
+        return (!line.contains("self"))
+            .then(|| replaced(&RUST_FOREIGN, line, "fn refused_exit${1}${2}${3}"))
+            .flatten();
+    }
+    replaced(&RUST_CODE, line, &format!("process::exit(match $1 {{ 0 => {CODE}, code => code }})"))
 }
 
 fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
@@ -250,18 +319,52 @@ mod tests {
             ("src/lib.rs", "exit(0)", Some("exit(97)")),
             ("src/lib.rs", "exit(1)", None),
             ("src/main.rs", "std::process::exit(0)", None),
+            (
+                "src/lib.rs",
+                "    std::process::exit(code(1))",
+                Some("    std::process::exit(match code(1) { 0 => 97, code => code })"),
+            ),
+            ("src/lib.rs", "std::process::exit(2)", None),
+            ("src/lib.rs", "    fn _exit(c: i32) -> !;", Some("    fn refused_exit(c: i32) -> !;")),
+            ("src/lib.rs", "    fn exit(&self);", None),
+            ("src/lib.rs", "fn exit() {}", None),
+            (
+                "src/lib.rs",
+                "fn eq(&self, _: &i32) -> bool { true }",
+                Some("fn eq(&self, _: &i32) -> bool { false }"),
+            ),
+            ("src/lib.rs", "if cfg!(test) { 3 } else { 4 }", Some("if false { 3 } else { 4 }")),
+            ("a.py", "E = SystemExit", Some("E = (SystemExit if __name__ == '__main__' else RuntimeError)")),
+            ("a.py", "except SystemExit as end:", None),
+            ("a.py", "if 'unittest' in sys.modules:", Some("if 'no_test_framework' in sys.modules:")),
+            ("a.py", "if 'PYTEST_CURRENT_TEST' in os.environ:", Some("if 'NO_TEST_RUNNER' in os.environ:")),
+            ("test_a.py", "os.environ['PYTEST_CURRENT_TEST']", None),
+            ("a.js", "if (process.env.JEST_WORKER_ID)", Some("if (process.env.NO_TEST_RUNNER)")),
             ("a.go", "os.Exit(0)", Some("os.Exit(97)")),
             ("a.md", "os._exit(0)", None),
         ];
         for (path, line, expected) in table {
-            let text = refused(path, None, line, false);
+            let text = refused(path, None, line, false, false);
             assert_eq!(text.as_deref().map(str::trim_end), expected.map(str::trim_end), "{path}: {line}");
         }
-        assert_eq!(refused("a.py", Some("os._exit(0)\n"), "os._exit(0)\nx\n", false), None, "not added");
-        assert_eq!(refused("a.py", None, "def f():\n    sys.exit(0)\n", true), None, "tests see it");
-        assert!(refused("a.py", None, "def f():\n    sys.exit(0)\n", false).is_some());
+        assert_eq!(
+            refused("a.py", Some("os._exit(0)\n"), "os._exit(0)\nx\n", false, false),
+            None,
+            "not added"
+        );
+        assert_eq!(refused("a.py", None, "def f():\n    sys.exit(0)\n", true, false), None, "tests see it");
+        assert!(refused("a.py", None, "def f():\n    sys.exit(0)\n", false, false).is_some());
         let equal = |body: &str| format!("class A:\n    def __eq__(self, other):\n        {body}\n");
-        assert_eq!(refused("a.py", None, &equal("return True"), false), Some(equal("return NotImplemented")));
-        assert_eq!(refused("a.py", None, &equal("return self.x == other.x"), false), None);
+        assert_eq!(
+            refused("a.py", None, &equal("return True"), false, false),
+            Some(equal("return NotImplemented"))
+        );
+        assert_eq!(refused("a.py", None, &equal("return self.x == other.x"), false, false), None);
+        for (path, line) in [("a.py", "os._exit(0)"), ("a.py", "sys.exit(0)"), ("a.js", "process.exit(0)")] {
+            assert_eq!(refused(path, None, line, false, true), None, "a guard sees it: {line}");
+        }
+        let eq = |body: &str| format!("fn eq(&self, _: &i32) -> bool {{\n    {body}\n}}\n");
+        assert_eq!(refused("src/a.rs", None, &eq("true"), false, false), Some(eq("false")));
+        assert_eq!(refused("src/a.rs", None, &eq("self.0 == 1"), false, false), None);
     }
 }

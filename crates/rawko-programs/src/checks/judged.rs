@@ -106,6 +106,23 @@ pub(super) fn deciding(
     words.to_vec()
 }
 
+/// Returns the words of programs whose output another program of the command judges: `sh greet.sh | grep -q hello`. Agents
+/// may write such a program, if it is not there.
+pub(super) fn judged_output(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for pipeline in text.split([';', '\n', '&']).flat_map(|part| part.split("||")) {
+        let parts: Vec<Vec<String>> = pipeline.split('|').map(super::named::shell_words).collect();
+        let Some((last, before)) = parts.split_last() else { continue };
+        let name =
+            last.iter().find(|word| !WRAPPERS.contains(&word.as_str())).map_or("", |word| name_of(word));
+        let is_judge = ["grep", "egrep", "fgrep", "rg", "jq"].contains(&name) || COMPARERS.contains(&name);
+        if is_judge {
+            found.extend(before.iter().flatten().cloned());
+        }
+    }
+    found
+}
+
 /// Returns true if a command compares files.
 pub(super) fn compares(words: &[String]) -> bool {
     words.iter().any(|word| COMPARERS.contains(&name_of(word)))
@@ -166,6 +183,8 @@ mod tests {
             let deciding = deciding(&words, |word| word == "./grep", |name| name == "python3", false);
             assert_eq!(deciding.join(" "), expected, "{command}");
         }
+        assert_eq!(super::judged_output("sh a.sh | grep -q x && sh b.sh"), ["sh", "a.sh"]);
+        assert_eq!(super::judged_output("sh a.sh | tee log || true"), [""; 0]);
         let words = ["cat", "expected.txt"].map(str::to_owned);
         assert_eq!(deciding(&words, |_| false, |_| false, true), ["expected.txt"]);
         assert!(compares(&["diff", "-", "x"].map(str::to_owned)));

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::definition::ProjectCheck;
-use super::{judged, settings_of, tools};
+use super::run::shown;
+use super::{judged, settings_of, switches, tools};
 
 /// Programs that run the file they are given.
 const INTERPRETERS: [&str; 15] = [
@@ -41,8 +42,14 @@ pub(super) fn named_files(root: &Path, check: &ProjectCheck) -> NamedFiles {
     }
     named.existing.extend(tools::programs(root, &check.cwd, &every));
     named.absent.extend(tools::absent_programs(root, &check.cwd, &all));
+    named.take_switches(root, &check.cwd, &shown(&check.command));
     named.take_sourced(root, &check.cwd);
     named.absent.extend(settings_of::skipping_files(root, check));
+    for word in judged::judged_output(&shown(&check.command)) {
+        if let Some(path) = normal(&check.cwd.join(word)) {
+            named.absent.remove(&path);
+        }
+    }
     let sources = super::base::globs(&check.sources);
     named.existing.retain(|path| !sources.is_match(path));
     named.absent.retain(|path| !sources.is_match(path));
@@ -115,6 +122,7 @@ impl NamedFiles {
                 .filter(|text| text.len() <= SCRIPT_BYTES_MAX);
             let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { continue };
             let folder = Path::new(&script).parent().unwrap_or(Path::new(""));
+            self.take_switches(root, cwd, &text);
             for words in text.lines().flat_map(shell_commands) {
                 let [command, word, ..] = &words[..] else { continue };
                 if !matches!(command.as_str(), "." | "source") {
@@ -134,6 +142,18 @@ impl NamedFiles {
                     None => self.absent.extend(places.into_iter().next()),
                 }
             }
+        }
+    }
+
+    /// Adds the files by which a script decides what it runs.
+    fn take_switches(&mut self, root: &Path, cwd: &Path, text: &str) {
+        let is_file = |path: &Path| root.join(cwd).join(path).is_file();
+        for word in switches::files(text, &shell_commands(text), is_file) {
+            let Some(path) = normal(&cwd.join(word)) else { continue };
+            match root.join(&path).symlink_metadata() {
+                Ok(_) => self.existing.insert(path),
+                Err(_) => self.absent.insert(path),
+            };
         }
     }
 
@@ -196,7 +216,7 @@ pub(super) fn shell_words(text: &str) -> Vec<String> {
 }
 
 /// Splits a shell text into commands and their words, without quotes.
-fn shell_commands(text: &str) -> Vec<Vec<String>> {
+pub(super) fn shell_commands(text: &str) -> Vec<Vec<String>> {
     let (mut commands, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {

@@ -159,6 +159,9 @@ impl CheckResult {
         if still <= self.errors {
             return;
         }
+        if taken_back.is_empty() {
+            return self.disarmed(&Self { errors: still, ..control.clone() }, taken_back);
+        }
         let text = format!(
             "it passes only with the changes to {}. Without them {} as before the task: {}. Fix the cause instead",
             shown_paths(taken_back),
@@ -167,6 +170,23 @@ impl CheckResult {
         );
         let finding = CheckFinding::new(None, None, &text);
         (self.ok, self.errors, self.summary) = (false, still, finding.message.clone());
+        self.findings.insert(0, finding);
+    }
+}
+
+impl CheckResult {
+    /// Takes the errors of a run in which code that ends or disarms the check has no effect.
+    pub(super) fn disarmed(&mut self, control: &Self, taken_back: &[String]) {
+        let code = match taken_back {
+            [] => "changed code".to_owned(),
+            paths => format!("the code of {}", shown_paths(paths)),
+        };
+        let text = format!(
+            "it passes only because {code} ends or disarms it: {}. Fix the cause instead",
+            control.summary
+        );
+        let finding = CheckFinding::new(None, None, &text);
+        (self.ok, self.errors, self.summary) = (false, control.errors, finding.message.clone());
         self.findings.insert(0, finding);
     }
 }

@@ -15,6 +15,8 @@ use super::run::shown;
 const SCRIPTS_DEPTH_MAX: usize = 3;
 /// A larger script is not searched.
 const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
+/// Included Makefiles are followed up to this depth.
+const INCLUDES_DEPTH_MAX: usize = 4;
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -45,6 +47,12 @@ pub(super) fn commands(root: &Path, check: &ProjectCheck) -> String {
         all.extend(makefile.targets(&words).iter().map(|target| makefile.commands(target)));
     }
     all.join("\n")
+}
+
+/// Returns the command of a check, and all scripts and rules that it runs.
+pub(super) fn whole_text(root: &Path, check: &ProjectCheck) -> String {
+    let command = with_scripts(&root.join(&check.cwd), &shown(&check.command));
+    format!("{command}\n{}", commands(root, check))
 }
 
 /// Returns files that would keep a rule from running: make skips a target that exists.
@@ -114,7 +122,29 @@ fn is_make(word: &str) -> bool {
 /// Returns the Makefile that make would read.
 fn makefile(folder: &Path) -> Option<(&'static str, Makefile)> {
     let file = MAKEFILES.into_iter().find(|file| folder.join(file).is_file())?;
-    Some((file, Makefile::read(&read(folder, file))))
+    Some((file, Makefile::read(&with_included(folder, &read(folder, file), INCLUDES_DEPTH_MAX))))
+}
+
+/// Inserts the files that a Makefile includes. A file that is not there yet decides as soon as it is.
+fn with_included(folder: &Path, text: &str, depth: usize) -> String {
+    let mut whole = String::new();
+    for line in text.lines() {
+        whole.extend([line, "\n"]);
+        let is_include = |word: &&str| matches!(*word, "include" | "-include" | "sinclude");
+        let mut words = line.split_whitespace();
+        if depth == 0 || line.starts_with('\t') || words.next().filter(is_include).is_none() {
+            continue;
+        }
+        for file in words.take_while(|word| !word.starts_with('#')) {
+            let is_inside = Path::new(file)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            if is_inside {
+                whole.push_str(&with_included(folder, &read(folder, file), depth - 1));
+            }
+        }
+    }
+    whole
 }
 
 /// A tool, the files that configure it, and the sections of shared files.
@@ -168,17 +198,8 @@ const FILES: [(&str, &str); 6] = [
     ("rake", "Rakefile"),
 ];
 /// Keys of `Cargo.toml` that leave tests or packages out.
-const CARGO_KEYS: [&str; 9] = [
-    "autotests",
-    "test",
-    "doctest",
-    "harness",
-    "members",
-    "default-members",
-    "exclude",
-    "path",
-    "required-features",
-];
+const CARGO_KEYS: [&str; 8] =
+    ["autotests", "test", "doctest", "harness", "default-members", "exclude", "path", "required-features"];
 
 fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let has = |name: &str| words.iter().any(|word| word.rsplit('/').next() == Some(name));
@@ -209,26 +230,48 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     if runs("cargo") {
         let files = [".cargo/config.toml", ".cargo/config", "clippy.toml", ".clippy.toml"];
         found.extend(files.into_iter().map(|file| whole(folder, file)));
-        found.push(cargo(folder));
+        found.extend(cargo(folder));
     }
     found
 }
 
-/// The lines of `Cargo.toml` that leave tests or packages out, and its lints.
-fn cargo(folder: &Path) -> (String, String) {
-    let text = read(folder, "Cargo.toml");
+/// The lines of `Cargo.toml` that leave tests or packages out, its lints, and each member: a new one leaves nothing out.
+fn cargo(folder: &Path) -> Vec<(String, String)> {
+    let text = one_line_lists(&read(folder, "Cargo.toml"));
     let mut is_lints = false;
-    let mut kept = Vec::new();
+    let (mut kept, mut found) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim) {
         if line.starts_with('[') {
             is_lints = line.contains("lints");
         }
         let key = line.split('=').next().unwrap_or_default().trim();
-        if is_lints || CARGO_KEYS.contains(&key) {
+        if key == "members" {
+            let members = line.split(['"', '\'']).skip(1).step_by(2);
+            found.extend(
+                members.map(|name| (format!("the member `{name}` of `Cargo.toml`"), name.to_owned())),
+            );
+        } else if is_lints || CARGO_KEYS.contains(&key) {
             kept.push(line);
         }
     }
-    ("the targets, members and lints in `Cargo.toml`".to_owned(), kept.join("\n"))
+    found.push(("the targets, members and lints in `Cargo.toml`".to_owned(), kept.join("\n")));
+    found
+}
+
+/// Joins the lines of each list.
+fn one_line_lists(text: &str) -> String {
+    let (mut joined, mut is_open) = (String::new(), false);
+    for line in text.lines() {
+        let line = line
+            .split_once('#')
+            .filter(|(before, _)| !before.contains(['"', '\'']))
+            .map_or(line, |(line, _)| line);
+        joined.push_str(line);
+        let is_begun = line.contains("= [") || line.contains("=[");
+        is_open = (is_open || is_begun) && !line.contains(']');
+        joined.push(if is_open { ' ' } else { '\n' });
+    }
+    joined
 }
 
 fn whole(folder: &Path, file: &str) -> (String, String) {
