@@ -187,7 +187,7 @@ fn malformed_texts_say_where() {
             ],
         ),
         (
-            "{}",
+            "{\"nodes\": []}",
             expect![
                 "this is neither SCXML, XState, LangGraph nor DOT: expected an `<scxml>` element, a JSON object with `states` or with `nodes` and `edges`, or a `digraph`"
             ],
@@ -195,5 +195,14 @@ fn malformed_texts_say_where() {
     ] {
         let error = import::xstate(json, ImportOptions::default()).unwrap_err();
         expected.assert_eq(&error.to_string());
+    }
+}
+
+/// XState accepts a machine of any keys; `{}` has one state.
+#[test]
+fn machines_of_few_keys_are_imported() {
+    for json in ["{}", r#"{"id": "m"}"#, r#"{"tags": "busy"}"#, r#"{"version": "1.0.0"}"#] {
+        let imported = import::xstate(json, ImportOptions::default()).unwrap();
+        assert!(imported.yaml.contains("running"), "{json}: {}", imported.yaml);
     }
 }

@@ -109,7 +109,12 @@ fn approval_respected(
         let named = named.filter(|guards| !guards.is_empty());
         let guarded: Vec<u16> = match named {
             Some(guards) => {
-                let is_named = |effect: &Arc<str>| guards.contains(effect);
+                // Items of an `each` are effects of their invoke.
+                let is_named = |effect: &str| {
+                    guards
+                        .iter()
+                        .any(|guard| Some(&**guard) == effect.split('[').next() || **guard == *effect)
+                };
                 (0..explored.effects.len())
                     .filter(|at| is_named(&explored.effects[*at]))
                     .map(|at| at as u16)
@@ -162,10 +167,14 @@ fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>>
     let is_outside = |edge: &Edge| graph.label(edge).cause == InputCause::Outside;
     let starts: Vec<u32> = graph.starts.iter().map(|start| start.node).collect();
     let any = started(explored, &starts, |edge| !is_answer(edge));
+    // An event that is deferred comes from outside, whenever the chart takes it.
+    let is_deferred = |edge: &Edge| is_outside(edge) && graph.label(edge).is_idle;
     // A step from outside keeps an earlier answer.
-    let promptly =
-        started(explored, &starts, |edge| !(is_answer(edge) || is_outside(edge) && is_denied(edge)));
-    let denials = || graph.edges.iter().filter(|edge| is_answer(edge) && is_denied(edge));
+    let is_retried = |edge: &Edge| is_deferred(edge) || is_outside(edge) && is_denied(edge);
+    let promptly = started(explored, &starts, |edge| !(is_answer(edge) || is_retried(edge)));
+    let without_deferred = reached(explored, &starts, |edge| !is_deferred(edge));
+    let is_plain = |edge: &&Edge| without_deferred[edge.from as usize];
+    let denials = || graph.edges.iter().filter(|edge| is_answer(edge) && is_denied(edge)).filter(is_plain);
     let denied: Vec<u32> = denials().map(|edge| edge.to).collect();
     let mut by_default = started(explored, &denied, |edge| graph.label(edge).cause.is_autonomous());
     for effect in denials().flat_map(|edge| &graph.label(edge).starts) {
@@ -180,20 +189,32 @@ fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>>
 /// Returns the effects that are started on ways along the given edges, by number.
 fn started(explored: &ExplorationResult, from: &[u32], may: impl Fn(&Edge) -> bool) -> Vec<bool> {
     let graph = &explored.graph;
-    let mut reached = vec![false; graph.nodes.len()];
     let mut started = vec![false; explored.effects.len()];
+    reached(explored, from, |edge| {
+        let may = may(edge);
+        if may {
+            graph.label(edge).starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
+        }
+        may
+    });
+    started
+}
+
+/// Returns the states on ways along the given edges, by number.
+fn reached(explored: &ExplorationResult, from: &[u32], mut may: impl FnMut(&Edge) -> bool) -> Vec<bool> {
+    let graph = &explored.graph;
+    let mut reached = vec![false; graph.nodes.len()];
     from.iter().for_each(|node| reached[*node as usize] = true);
     let mut queue = from.to_vec();
     while let Some(node) = queue.pop() {
-        for edge in graph.edges_of(node).iter().filter(|edge| may(edge)) {
-            graph.label(edge).starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
-            if !reached[edge.to as usize] {
+        for edge in graph.edges_of(node) {
+            if may(edge) && !reached[edge.to as usize] {
                 reached[edge.to as usize] = true;
                 queue.push(edge.to);
             }
         }
     }
-    started
+    reached
 }
 
 /// Returns true if an end, a failure or a question to a person is reached from every state whichever way guards on

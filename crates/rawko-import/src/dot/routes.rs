@@ -217,20 +217,24 @@ impl DotImporter {
             let words: Vec<_> = OUTCOMES.iter().map(|(theirs, ours)| format!("{theirs}: '{ours}'")).collect();
             format!("{is_map} ? get({{{}}}, {given}, {given}) : 'success'", words.join(", "))
         };
-        let preferred = if is_human {
+        // A person's answer has known keys: `approved` and the form in `data`. `get` also takes the words of runners.
+        let (preferred, suggested) = if is_human {
             let inner = "type(event.data.data) == 'map' ? event.data.data.choice : null";
-            format!(
-                "{is_map} ? default(event.data.preferred_label, default(event.data.choice, ({inner}))) : event.data"
-            )
+            let get = |key: &str| format!("get(event.data, '{key}')");
+            let given = format!("default({}, default({}, ({inner})))", get("preferred_label"), get("choice"));
+            (format!("{is_map} ? {given} : event.data"), Yaml::Null)
         } else {
-            format!("{is_map} ? default(event.data.preferred_label, event.data.preferred_next_label) : null")
+            let preferred = "default(event.data.preferred_label, event.data.preferred_next_label)";
+            let suggested = format!("{is_map} ? event.data.suggested_next_ids : null");
+            (format!("{is_map} ? {preferred} : null"), Yaml::Text(suggested))
         };
         let mut updates = vec![
             (names.of("outcome"), Yaml::Text(outcome.clone())),
             (names.of("preferred_label"), Yaml::Text(preferred)),
-            (names.of("suggested"), Yaml::Text(format!("{is_map} ? event.data.suggested_next_ids : null"))),
+            (names.of("suggested"), suggested),
         ];
-        for key in self.condition_keys() {
+        let keys = if is_human { Vec::new() } else { self.condition_keys() };
+        for key in keys {
             let name = names.of(&context_key(&key));
             let literal = text_literal(&key);
             let own = format!("default(get(event.data, {literal}), context.{name})");

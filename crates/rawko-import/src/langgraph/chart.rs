@@ -41,10 +41,10 @@ impl LangGraphImporter {
         for step in &steps {
             self.step_states(step, id, &mut states);
         }
-        states.push((
-            END.to_owned(),
-            Yaml::map([("type", Yaml::text("final")), ("output", Yaml::text("context"))]),
-        ));
+        if self.ways.values().flatten().any(|way| way.next.is_empty()) {
+            let ended = [("type", Yaml::text("final")), ("output", Yaml::text("context"))];
+            states.push((END.to_owned(), Yaml::map(ended)));
+        }
         let failed = [("type", Yaml::text("final")), ("output", Yaml::text("{error: event.data}"))];
         states.push((FAILED.to_owned(), Yaml::map(failed)));
         if self.edges.iter().any(|edge| edge.choice.is_some()) {
@@ -219,6 +219,7 @@ impl LangGraphImporter {
 
     fn invoke(&self, node: usize, routes: Vec<(Yaml, Option<String>)>, failed: &str) -> Yaml {
         let id = &self.nodes[node].id;
+        let key = self.key(&vec![node]);
         let keep = Yaml::map([
             ("type", Yaml::text("assign")),
             ("context_updates", Yaml::Map(vec![(self.context_key(node), Yaml::text("event.data"))])),
@@ -226,8 +227,13 @@ impl LangGraphImporter {
         let mut transitions: Vec<_> = routes
             .into_iter()
             .map(|(target, guard)| {
+                // The superstep of this node alone follows itself: its invoke starts again.
+                let runs_again = matches!(&target, Yaml::Text(target) if *target == key);
                 let mut transition = Yaml::map([("target", target)]);
                 transition.push_some("guard", guard.map(Yaml::Text));
+                if runs_again {
+                    transition.push("reenter", Yaml::Bool(true));
+                }
                 transition.push("actions", Yaml::List(vec![keep.clone()]));
                 transition
             })

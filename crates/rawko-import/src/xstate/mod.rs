@@ -23,16 +23,19 @@ use super::{ImportError, ImportOptions, ImportResult, Notes};
 /// The state of a machine without states.
 const ONLY_STATE: &str = "running";
 
-/// Keys of which at least one is in every configuration that is not empty.
-const MACHINE_KEYS: [&str; 10] =
-    ["states", "on", "initial", "always", "after", "entry", "exit", "invoke", "context", "type"];
+/// Keys of which one identifies a configuration if its language is not given.
+const MACHINE_KEYS: [&str; 14] = [
+    "states", "on", "initial", "always", "after", "entry", "exit", "invoke", "context", "type", "id", "tags",
+    "meta", "output",
+];
 
 /// Imports an XState configuration.
 pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let (text, mut json) = parsed(text)?;
     in_key_order(&mut json);
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
-    if !looks_like(&root) {
+    // Every other object is a machine, `{}` included.
+    if is_graph(&root) {
         return Err(ImportError::UnknownLanguage);
     }
     let given = root.get("id").and_then(Json::as_str).filter(|id| !id.is_empty());
@@ -68,8 +71,11 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, Im
 
 /// Returns true if an object may be a machine: it has one of the keys of a machine, and none that only others have.
 pub(crate) fn looks_like(root: &Map<String, Json>) -> bool {
-    let is_graph = root.get("nodes").is_some_and(Json::is_array);
-    !is_graph && MACHINE_KEYS.iter().any(|key| root.contains_key(*key))
+    !is_graph(root) && MACHINE_KEYS.iter().any(|key| root.contains_key(*key))
+}
+
+fn is_graph(root: &Map<String, Json>) -> bool {
+    root.get("nodes").is_some_and(Json::is_array)
 }
 
 /// The import of one configuration.

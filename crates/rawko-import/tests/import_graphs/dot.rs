@@ -141,9 +141,8 @@ fn a_pipeline_becomes_a_chart() {
                   type: assign
                   context_updates:
                     outcome: "type(event.data) == 'map' and event.data.approved == false ? 'fail' : 'success'"
-                    preferred_label: "type(event.data) == 'map' ? default(event.data.preferred_label, default(event.data.choice, (type(event.data.data) == 'map' ? event.data.data.choice : null))) : event.data"
-                    suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
-                    tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
+                    preferred_label: "type(event.data) == 'map' ? default(get(event.data, 'preferred_label'), default(get(event.data, 'choice'), (type(event.data.data) == 'map' ? event.data.data.choice : null))) : event.data"
+                    suggested: null
         "##]],
     );
 }

@@ -121,3 +121,23 @@ fn real_graphs_run_in_the_same_supersteps() {
         assert_eq!(line.configuration, ["__end__"], "{}\n{}", case["name"], imported.yaml);
     }
 }
+
+/// The node `a` chooses itself: a superstep of its own, without an end.
+const AGAIN: &str = r#"{"nodes": [{"id": "__start__"}, {"id": "a"}, {"id": "b"}],
+ "edges": [{"source": "__start__", "target": "a"}, {"source": "a", "target": "a", "conditional": true},
+ {"source": "a", "target": "b", "conditional": true}, {"source": "b", "target": "a"}]}"#;
+
+#[test]
+fn a_node_that_follows_itself_runs_again() {
+    let mut simulation =
+        Simulation::new(chart(&imported(AGAIN)), Vec::new(), Stubs::default(), World::default(), Value::Null);
+    simulation.start();
+    let line = simulation.apply(&Stimulus::event("done.invoke.a", Value::str("a")));
+    assert_eq!(line.invoked.len(), 1, "{line:?}");
+}
+
+#[test]
+fn a_graph_without_an_end_has_no_end_state() {
+    let graph = imported(AGAIN);
+    assert!(!graph.yaml.contains("__end__"), "{}", graph.yaml);
+}

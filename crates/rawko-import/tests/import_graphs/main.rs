@@ -21,7 +21,10 @@ fn imported(text: &str) -> ImportResult {
 
 fn chart(imported: &ImportResult) -> Arc<rawko_core::Chart> {
     let loaded = load(&SourceFile::new("imported.yaml", imported.yaml.as_str()), &Registry::default());
-    Arc::new(loaded.chart.unwrap_or_else(|| panic!("{}\n{:#?}", imported.yaml, loaded.findings)))
+    let chart = loaded.chart.unwrap_or_else(|| panic!("{}\n{:#?}", imported.yaml, loaded.findings));
+    let wrong = loaded.findings.iter().filter(|finding| finding.code.ends_with("::unknown_field"));
+    assert_eq!(wrong.count(), 0, "{}\n{:#?}", imported.yaml, loaded.findings);
+    Arc::new(chart)
 }
 
 fn golden(text: &str, expected: Expect) {

@@ -13,7 +13,7 @@ use crate::tools;
 use crate::watch::LeadBits;
 
 impl Explorer<'_, '_> {
-    /// Notes the answers of people: 1 for an approval, 2 for a denial.
+    /// Notes the answers of people: 1 for an approval, 2 for a denial. Of the items of an `each`, one denial is enough.
     pub(super) fn answered(
         &self,
         choice: &InputChoice,
@@ -26,7 +26,8 @@ impl Explorer<'_, '_> {
             if let Some((of, denies)) = &choice.answer
                 && of == id
             {
-                monitors[first + number] = if *denies { 2 } else { 1 };
+                let denied = *denies || self.denied_before(number, state, monitors[first + number]);
+                monitors[first + number] = if denied { 2 } else { 1 };
             }
         }
         if choice.cause != InputCause::Timer {
@@ -51,6 +52,17 @@ impl Explorer<'_, '_> {
                 monitors[first + number] = 2;
             }
         }
+    }
+
+    /// Returns true if a person denied another item of a question with `each` since it was asked.
+    fn denied_before(&self, number: usize, state: &ModelState, known: i64) -> bool {
+        let mut fan_outs = state.snapshot.fan_outs().iter();
+        known == 2
+            && fan_outs.any(|fan_out| {
+                let counts = fan_out.counts();
+                let name = self.model.chart.invoke_name(fan_out.invoke);
+                *name == *self.found.questions[number] && counts.done + counts.failed > 0
+            })
     }
 
     /// Judges a step by everything that one step shows.

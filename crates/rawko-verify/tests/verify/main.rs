@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod approvals;
 mod built_in;
 mod charts;
 mod contract;
