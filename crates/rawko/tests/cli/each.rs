@@ -250,3 +250,66 @@ fn comparable(value: serde_json::Value) -> serde_json::Value {
         other => other,
     }
 }
+
+/// Two agents race; the one that loses has used more than the winner.
+const RACE: &str = "\
+statechart:
+  id: race
+  version: 1.0.0
+  initial: running
+  context: {rounds: 0}
+  states:
+    running:
+      initial: racing
+      budget: {tokens: 1000}
+      states:
+        racing:
+          invoke:
+            id: race
+            src: {expr: \"'agent:' ~ item\"}
+            each: \"['quick', 'slow']\"
+            join: any
+            input: \"'Run'\"
+            onDone: {target: pausing, actions: [{type: assign, context_updates: {rounds: context.rounds + 1}}]}
+            onError: lost
+        pausing: {after: {500: racing}}
+    lost: {type: final, output: {rounds: context.rounds, category: event.data.category, code: event.data.code}}
+";
+
+const RACERS: &str = "
+- {agent: quick, delay_ms: 2000, text: Done., usage: {input_tokens: 100, output_tokens: 0}}
+- agent: slow
+  steps:
+    - {tool_calls: [{name: Read, input: {path: race.yaml}}], usage: {input_tokens: 900, output_tokens: 50}}
+    - {delay_ms: 60000, text: Never.}
+";
+
+/// Items that a join does not need are stopped. Their usage was forgotten, so that a loop around them had no limit.
+#[test]
+fn the_usage_of_stopped_agents_counts_for_the_budget() {
+    let settings = "governance: {allow: ['agent:*']}\n\
+         providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n";
+    let agent = |name: &str| format!("---\nname: {name}\nwhenToUse: For races.\n---\nYou run.\n");
+    let files = [
+        ("race.yaml", RACE),
+        (".rawko/config.yaml", settings),
+        (".rawko/script.yaml", RACERS),
+        (".rawko/agents/quick.md", &agent("quick")),
+        (".rawko/agents/slow.md", &agent("slow")),
+    ];
+    let dir = directory(&files);
+    let ended = run(dir.path(), &["run", "race.yaml", "--id", "r", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    expect![[r#"{"rounds":1,"category":"limit","code":"budget"}"#]].assert_eq(&result["output"].to_string());
+    assert_eq!(result["spent"]["tokens"], 1050, "{result}");
+    assert_eq!(result["spent"]["tool_calls"], 1, "{result}");
+
+    // A run that is cancelled is over before its agents are.
+    std::fs::write(dir.path().join("slow.yaml"), RACE.replace("'quick', ", "")).unwrap();
+    let mut running = Background::start(dir.path(), &["run", "slow.yaml", "--id", "s"], "Read race.yaml");
+    run(dir.path(), &["cancel", "s"], "");
+    running.child.wait().unwrap();
+    let shown = run(dir.path(), &["show", "s", "--json"], "").stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert!(shown["spent"]["tokens"].as_u64() >= Some(950), "{shown}");
+}
