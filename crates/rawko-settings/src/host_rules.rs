@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(patterns(&rules.denied), ["evil.com", "*.evil.com", "b.c", "*.b.c", "*"]);
         assert_eq!(patterns(&rules.asked), ["*", "a.b", "*.a.b"]);
         assert_eq!(patterns(&rules.approved), ["docs.rs"]);
-        assert!(rules.asks_nobody && !rules.asks_unlisted);
+        assert!(rules.cannot_ask && !rules.asks_unlisted);
         assert_eq!(rules.asked[0].source, "`Network` in `permissions.ask` of config.yaml");
         for (rule, every) in
             [("*", true), ("Net*rk", true), ("*work", true), ("Web*", false), ("network", true)]

@@ -67,7 +67,7 @@ async fn connection(mut client: TcpStream, egress: &Egress, connections: &Reache
     };
     let addresses = match egress.resolve(&request.host, request.port).await {
         Ok(addresses) => addresses,
-        Err(refusal @ EgressRefusal::Unapproved { .. }) if egress.rules.asks_nobody => {
+        Err(refusal @ EgressRefusal::Unapproved { .. }) if egress.rules.cannot_ask => {
             let why = format!(
                 "{refusal}, and this program cannot wait for it: allow the host with `Network(domain:HOST)` in `permissions.allow` of your own settings"
             );

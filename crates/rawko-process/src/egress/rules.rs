@@ -33,14 +33,14 @@ pub struct HostRules {
     /// True if the person is asked about hosts that no list names.
     pub asks_unlisted: bool,
     /// True if the program cannot wait for a person: a rule that asks is a rule that denies.
-    pub asks_nobody: bool,
+    pub cannot_ask: bool,
 }
 
 impl HostRules {
     /// Returns the rules for a program that cannot wait for a person.
     #[must_use]
     pub fn for_program(self) -> Self {
-        Self { asks_unlisted: false, asks_nobody: true, ..self }
+        Self { asks_unlisted: false, cannot_ask: true, ..self }
     }
 
     /// Returns true if a host can be reached although the settings list none.

@@ -232,7 +232,7 @@ fn granted(settings: &SpannedValue, add: &mut impl FnMut(&'static str, &str, Vec
     }
 }
 
-/// Returns what stands above the prompt, which fills in nothing.
+/// Returns the front matter. The prompt below it has no variables.
 fn front_matter(text: &str) -> &str {
     let body = text.strip_prefix("---").and_then(|rest| rest.find("\n---"));
     body.map_or(text, |end| &text[..end + 3])
