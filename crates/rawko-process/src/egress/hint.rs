@@ -33,7 +33,7 @@ mod tests {
         for text in [
             "curl: (6) Could not resolve host: example.com",
             "gaierror(-3, 'Temporary failure in name resolution')",
-            "Error: getaddrinfo EAI_AGAIN registry.npmjs.org",
+            "Error: getaddrinfo EAI_AGAIN packages.example.com",
             "connect: network is unreachable",
         ] {
             assert!(network_hint(text).is_some(), "{text}");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{InstanceView, McpServer, not_found};
 use crate::http::caller_of;
 
-/// Of longer details the middle is left out, and the message says so.
+/// The middle of longer details is left out, which a note in the message states.
 const DETAILS_CHARS_MAX: usize = 20_000;
 /// Digits of the proof in a state.
 const PROOF_DIGITS: usize = 32;
