@@ -7,17 +7,18 @@ use std::borrow::Cow;
 /// tabs stay, and so do joiners within an emoji or a word of a script that needs them. The escapes are those of JSON, so
 /// a JSON document stays valid and keeps its meaning.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let Some(first) = text.find(is_unprintable) else { return Cow::Borrowed(text) };
-    let (mut out, mut units) = (text[..first].to_owned(), [0; 2]);
-    let mut rest = text[first..].chars().peekable();
-    let mut before = out.chars().next_back();
+    if !text.contains(|letter| is_unprintable(letter) || is_selector(letter)) {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut units) = (String::with_capacity(text.len()), [0; 2]);
+    let (mut rest, mut before) = (text.chars().peekable(), None);
     while let Some(character) = rest.next() {
         let previous = before.replace(character);
         match character {
             // A line end of other systems overwrites nothing.
             '\r' if rest.peek() == Some(&'\n') => {}
             joiner if joins(previous, joiner, rest.peek().copied()) => out.push(joiner),
-            other if is_unprintable(other) => {
+            other if is_unprintable(other) || is_stray(previous, other) => {
                 for unit in other.encode_utf16(&mut units) {
                     out.push_str(&format!("\\u{unit:04x}"));
                 }
@@ -69,13 +70,15 @@ fn is_contextual(character: char) -> bool {
 
 /// Like [`printable`], but with placeholders of the same length in bytes, so that positions in the text still hold.
 pub(crate) fn masked(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unprintable) {
+    if !text.contains(|letter| is_unprintable(letter) || is_selector(letter)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
+    let (mut rest, mut before) = (text.chars().peekable(), None);
     while let Some(character) = rest.next() {
-        match (is_unprintable(character), character.len_utf8()) {
+        let is_hidden = is_unprintable(character) || is_stray(before, character);
+        before = Some(character);
+        match (is_hidden, character.len_utf8()) {
             (false, _) => out.push(character),
             (true, 1) if character == '\r' && rest.peek() == Some(&'\n') => out.push(character),
             (true, 1) => out.push('?'),
@@ -87,6 +90,19 @@ pub(crate) fn masked(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Selects text or colour for the symbol before it.
+fn is_selector(character: char) -> bool {
+    matches!(character, '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Returns true for a selector without a symbol: it hides there.
+fn is_stray(before: Option<char>, character: char) -> bool {
+    let is_symbol = |before: char| {
+        matches!(before, '#' | '*' | '0'..='9' | '©' | '®') || (before >= '\u{203c}' && !is_selector(before))
+    };
+    is_selector(character) && !before.is_some_and(is_symbol)
+}
+
 /// Returns true for characters that a terminal obeys or does not show: controls (C0, DEL, C1), direction overrides,
 /// invisible characters, tags and noncharacters.
 pub fn is_unprintable(character: char) -> bool {
@@ -95,6 +111,8 @@ pub fn is_unprintable(character: char) -> bool {
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        // Variants of letters; those of symbols depend on the character before.
+        '\u{fe00}'..='\u{fe0d}' => true,
         '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' => true,
         '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
         other => other.is_control(),
@@ -119,6 +137,8 @@ mod tests {
             ("a\u{200d}b\u{200c}", r"a\u200db\u200c"),
             ("👩\u{200d}\u{200d}👧\u{200d}", r"👩\u200d\u200d👧\u200d"),
             ("می\u{200c}\u{200c}خو", r"می\u200c\u200cخو"),
+            ("✔\u{fe0f} 1\u{fe0f}", "✔\u{fe0f} 1\u{fe0f}"),
+            ("r\u{fe0f}m\u{fe00}✔\u{fe0f}\u{fe0f}", "r\\ufe0fm\\ufe00✔\u{fe0f}\\ufe0f"),
         ] {
             assert_eq!(printable(text), expected);
             assert_eq!(masked(text).len(), text.len(), "{expected}");

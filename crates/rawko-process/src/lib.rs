@@ -54,6 +54,7 @@ mod processes;
 
 pub use egress::{
     Egress, EgressRefusal, HostList, HostRule, HostRules, ReachedHosts, common_hosts, covers_host,
+    network_hint,
 };
 pub use helper::run_if_asked;
 pub use launch::{

@@ -20,6 +20,7 @@
 
 mod confinement;
 mod environment;
+mod host_rules;
 mod reader;
 mod redactor;
 mod section;
@@ -28,6 +29,7 @@ mod state;
 
 pub use confinement::requires_sandbox;
 pub use environment::{Environment, TOKEN_VARIABLE, is_variable_name};
+pub use host_rules::program_host_rules;
 pub use reader::{SIZE_HELP, SettingsReader, quoted};
 pub use redactor::Redactor;
 pub use section::{Section, SectionSource};

@@ -59,7 +59,7 @@ pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use outcome::{ToolFacts, ToolOutcome, ToolQuestion, ToolRefusal, WantedHost};
 pub use permissions::{
     AlwaysError, AskMode, Judgement, Party, PermissionEffect, Permissions, RuleProblem, add_rules,
-    network_rule, read_agent, read_section, shown,
+    blocked_entry_problem, network_rule, read_agent, read_section, shown,
 };
 pub use question::{ASK_USER, UserQuestion};
 pub use sampling::SamplingSettings;

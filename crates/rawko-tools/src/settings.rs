@@ -10,6 +10,7 @@ use rawko_settings::SettingsReader;
 
 use super::bash::CommandVariables;
 use super::grant::{BashFilter, GrantLayer};
+use super::permissions::blocked_entry_problem;
 use super::sampling::SamplingSettings;
 use super::shell::pattern_problem;
 use super::web::SearchSettings;
@@ -112,7 +113,7 @@ impl ToolSettings {
                 "search" => settings.search = SearchSettings::read(reader, &entry.value),
                 "sampling" => settings.sampling = SamplingSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
-                "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
+                "blocked" => settings.blocked = blocked(reader, entry),
                 "network" => settings.network = network(reader, &entry.value),
                 "unconfined" => settings.unconfined = unconfined(reader, entry),
                 "extra_read_paths" => settings.extra_read_paths = paths(reader, entry, "readable"),
@@ -180,6 +181,17 @@ impl WebSettings {
 
 fn texts(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, of: &str) -> Vec<String> {
     let texts = reader.texts(&entry.value, &format!("`{}` of {of}", entry.key));
+    texts.into_iter().map(|(text, _)| text.to_owned()).collect()
+}
+
+/// Reports entries that block nothing: `Bash(git push: *)`.
+fn blocked(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<String> {
+    let texts = reader.texts(&entry.value, "`blocked` of `tools`");
+    for (text, span) in &texts {
+        if let Some(problem) = blocked_entry_problem(text) {
+            reader.invalid(*span, problem.message, problem.help);
+        }
+    }
     texts.into_iter().map(|(text, _)| text.to_owned()).collect()
 }
 

@@ -5,7 +5,7 @@ use rawko_chart::codes::agents::UNKNOWN_TOOL;
 use rawko_chart::{Finding, Severity, SourceFile, Span, nearest};
 
 use super::file::{AgentFile, AgentKind};
-use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
+use rawko_tools::{blocked_entry_problem, builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 
 const MCP: &str = "mcp__";
 /// Starts another agent.
@@ -28,6 +28,10 @@ pub(super) fn unknown(agent: &AgentFile, source: &SourceFile, servers: Option<&[
             found.extend(finding.map(|(finding, is_near)| {
                 let severity = if is_near { severity } else { Severity::Warning };
                 Finding { severity, ..finding }
+            }));
+            let problem = (severity == Severity::Error).then(|| blocked_entry_problem(rule)).flatten();
+            found.extend(problem.map(|problem| {
+                UNKNOWN_TOOL.at(place(&source.text, rule), problem.message).help(problem.help)
             }));
         }
     }

@@ -15,7 +15,7 @@ use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
-use rawko_process::{Egress, HostRule, HostRules};
+use rawko_process::{Egress, HostRules};
 use rawko_programs::checks;
 use rawko_programs::hooks::CommandHooks;
 use rawko_programs::mcp::{
@@ -84,10 +84,12 @@ impl AgentServices {
         problems.extend(wrong);
         let mut confinement =
             tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
-        // A server is started before anyone can be asked: trust covers its address. Denied hosts stay denied.
-        let denied = HostRules { denied: denied_hosts(&permissions), ..HostRules::default() };
+        // A server over HTTP is connected before anyone can be asked: trust covers its address. Denied hosts stay denied.
+        // A program that is started here cannot wait for a person.
+        let rules = host_rules(&permissions);
+        let denied = HostRules { denied: rules.denied.clone(), ..HostRules::default() };
         if let Some(egress) = &mut confinement.egress {
-            egress.rules = denied.clone();
+            egress.rules = rules;
         }
         let egress = Egress { rules: denied, ..tools.web.egress() };
         let own = McpSettings::new(root, settings.environment().clone());
@@ -194,8 +196,8 @@ impl AgentServices {
 }
 
 /// Returns the hosts that rules of the settings deny.
-fn denied_hosts(permissions: &[Permissions]) -> Vec<HostRule> {
-    Grant { permissions: permissions.to_vec(), ..Grant::default() }.host_rules().denied
+fn host_rules(permissions: &[Permissions]) -> HostRules {
+    Grant { permissions: permissions.to_vec(), ..Grant::default() }.host_rules().for_program()
 }
 
 /// Adds the model that searches, if the settings choose one and it can be used.

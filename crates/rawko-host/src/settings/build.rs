@@ -18,7 +18,7 @@ use crate::services::http::{HttpClients, HttpService, TIMEOUT};
 use crate::services::remote::{RemoteService, RemoteServices, Schemas};
 use crate::services::{Environment, Service, Services, ToolService};
 use rawko_instance::{Checklist, Gate};
-use rawko_settings::requires_sandbox;
+use rawko_settings::{program_host_rules, requires_sandbox};
 
 impl Settings {
     /// Returns the services that charts can invoke. Programs run in the project.
@@ -70,7 +70,16 @@ impl Settings {
     pub fn confinement(&self, project_root: &Path) -> Confinement {
         let root = std::path::absolute(project_root).unwrap_or_else(|_| project_root.to_owned());
         let tools: Vec<_> = self.sections("tools").map(|section| &section.document).collect();
-        self.environment.confinement_of(root, &tools)
+        let mut confinement = self.environment.confinement_of(root, &tools);
+        if let Some(egress) = &mut confinement.egress {
+            let own = self.user_file().map(|(_, shown)| shown);
+            let sections = self.sections("permissions");
+            egress.rules = program_host_rules(
+                sections
+                    .map(|section| (&section.document, &*section.file, Some(&section.file) == own.as_ref())),
+            );
+        }
+        confinement
     }
 
     /// Returns true if a file outside of this one requires a sandbox, which a service in it cannot lift.

@@ -1,6 +1,7 @@
 //! Which addresses may be reached: one rule for WebFetch, MCP over HTTP and the proxy of confined programs.
 
 mod address;
+mod hint;
 mod proxy;
 mod rules;
 
@@ -10,6 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use address::is_private;
+pub use hint::network_hint;
 pub(crate) use proxy::Proxy;
 pub use rules::{HostList, HostRule, HostRules};
 

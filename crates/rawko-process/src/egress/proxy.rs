@@ -67,6 +67,12 @@ async fn connection(mut client: TcpStream, egress: &Egress, connections: &Reache
     };
     let addresses = match egress.resolve(&request.host, request.port).await {
         Ok(addresses) => addresses,
+        Err(refusal @ EgressRefusal::Unapproved { .. }) if egress.rules.cannot_ask => {
+            let why = format!(
+                "{refusal}, and this program cannot wait for it: allow the host with `Network(domain:HOST)` in `permissions.allow` of your own settings"
+            );
+            return refuse(&mut client, "403 Forbidden", &why).await;
+        }
         Err(EgressRefusal::Unapproved { host, rule }) if is_host(&host) => {
             connections.want(&host, &rule);
             let why = format!("`{host}` needs the approval of a person, who is asked when this call ends");

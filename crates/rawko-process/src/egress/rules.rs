@@ -32,9 +32,17 @@ pub struct HostRules {
     pub within: Vec<HostList>,
     /// True if the person is asked about hosts that no list names.
     pub asks_unlisted: bool,
+    /// True if the program cannot wait for a person: a rule that asks is a rule that denies.
+    pub cannot_ask: bool,
 }
 
 impl HostRules {
+    /// Returns the rules for a program that cannot wait for a person.
+    #[must_use]
+    pub fn for_program(self) -> Self {
+        Self { asks_unlisted: false, cannot_ask: true, ..self }
+    }
+
     /// Returns true if a host can be reached although the settings list none.
     pub fn may_open(&self) -> bool {
         self.asks_unlisted || !self.asked.is_empty() || !self.approved.is_empty()

@@ -22,6 +22,8 @@ use crate::launch::{
 
 /// The exit code of a helper that could not do its work; the launcher has the reason from the report.
 const FAILED: i32 = 127;
+/// What the kernel adds, of 1,000, to the share of memory by which it chooses what to end.
+const OOM_SCORE: &str = "500";
 
 pub(super) fn run() -> i32 {
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else { return FAILED };
@@ -87,6 +89,8 @@ fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> 
         privileges::limit(&spec.limits, spec.mark);
         return Ok(Prepared::default());
     };
+    // If memory runs out, the kernel ends a program of an agent before anything else. Inside, `/proc` is read-only.
+    let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     let prepared = confine(confined, is_root, layers)?;
     privileges::limit(&spec.limits, spec.mark);
     let missing: Vec<String> = layers.missing().map(|(layer, why)| format!("{layer}: {why}")).collect();

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_process::{AuthorityWatch, Confinement, LaunchError, Processes, Profile};
+use rawko_process::{AuthorityWatch, Confinement, LaunchError, Processes, Profile, network_hint};
 use rawko_settings::Environment;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -38,6 +38,8 @@ pub(crate) struct AgentProcess {
     stderr: StderrTail,
     ended: watch::Receiver<Option<ExitStatus>>,
     authority: AuthorityWatch,
+    /// True if it can reach any host.
+    has_network: bool,
 }
 
 impl AgentLaunch {
@@ -53,6 +55,7 @@ impl AgentLaunch {
             set: self.env.clone(),
             ..rawko_process::Launch::new(self.file(), self.profile, self.confinement.clone())
         };
+        let has_network = self.profile == Profile::Trusted || self.confinement.egress.is_some();
         let launched = launch.start().await.map_err(|error| match error {
             LaunchError::Program(error) => self.not_started(&error, environment),
             LaunchError::Confinement(why) => why,
@@ -66,7 +69,15 @@ impl AgentLaunch {
         let stderr = StderrTail::of(child.stderr.take());
         let ended = watched(child, Arc::clone(&processes));
         Ok((
-            AgentProcess { pid, program: self.program.clone(), processes, stderr, ended, authority },
+            AgentProcess {
+                pid,
+                program: self.program.clone(),
+                processes,
+                stderr,
+                ended,
+                authority,
+                has_network,
+            },
             stdin,
             stdout,
         ))
@@ -154,6 +165,8 @@ impl AgentProcess {
             None => format!("`{program}` still runs"),
         };
         let last = self.last_words().await;
+        let hint = network_hint(&last).filter(|_| !self.has_network);
+        let ending = hint.map_or_else(|| ending.clone(), |hint| format!("{ending}: {hint}"));
         if last.is_empty() { ending } else { format!("{ending}; the end of its stderr:\n{last}") }
     }
 

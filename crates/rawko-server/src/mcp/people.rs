@@ -1,6 +1,7 @@
 //! Requests to people as questions to the client, and its answers. A client that cannot ask leaves the request pending:
 //! it can be answered in the terminal and on the page as always.
 
+use rawko_chart::printable;
 use rawko_host::PersonAnswer;
 use rawko_view::standing::PendingAsk;
 use rmcp::RoleServer;
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 use super::{InstanceView, McpServer, not_found};
 use crate::http::caller_of;
 
-/// Longer details of a request are cut.
-const DETAILS_CHARS_MAX: usize = 4_000;
+/// The middle of longer details is left out, which a note in the message states.
+const DETAILS_CHARS_MAX: usize = 20_000;
 /// Digits of the proof in a state.
 const PROOF_DIGITS: usize = 32;
 
@@ -195,8 +196,46 @@ fn message(ask: &PendingAsk) -> String {
         Value::String(text) => format!("{key}: {text}"),
         other => format!("{key}: {other}"),
     });
-    let details: String = details.collect::<Vec<_>>().join("\n").chars().take(DETAILS_CHARS_MAX).collect();
+    let details = without_middle(&details.collect::<Vec<_>>().join("\n"), &ask.instance);
     let parts = [text("title"), text("prompt"), details];
     let words = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-    if words.is_empty() { format!("The workflow asks for an approval ({}).", ask.invoke) } else { words }
+    // A client shows the text as it is: nothing may hide in it or reorder it.
+    match words.is_empty() {
+        true => format!("The workflow asks for an approval ({}).", ask.invoke),
+        false => printable(&words).into_owned(),
+    }
+}
+
+/// Returns the beginning and the end of a long text, after a note: a person must know that there is more.
+fn without_middle(text: &str, instance: &str) -> String {
+    let total = text.chars().count();
+    if total <= DETAILS_CHARS_MAX {
+        return text.to_owned();
+    }
+    let half = DETAILS_CHARS_MAX / 2;
+    let first: String = text.chars().take(half).collect();
+    let last: String = text.chars().skip(total - half).collect();
+    let left_out = total - 2 * half;
+    let note = format!("Not all of it is shown here: read the rest with `rawko show {instance}`.");
+    format!("{note}\n{first}\n[{left_out} characters are left out]\n{last}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_sees_what_they_approve() {
+        let ask = |command: &str| PendingAsk {
+            instance: "t.dev.0".into(),
+            invoke: "permission".into(),
+            input: json!({"title": "Run", "command": command}).into(),
+            since_ms: 1,
+            expires_ms: None,
+        };
+        let shown = message(&ask("touch 'a\u{202e}txt.sh' \u{200b}b"));
+        assert_eq!(shown, "Run\n\ncommand: touch 'a\\u202etxt.sh' \\u200bb");
+        let shown = message(&ask(&format!("echo {}; touch x", "a".repeat(30_000))));
+        assert!(shown.contains("rawko show t.dev.0") && shown.ends_with("; touch x"), "{shown}");
+    }
 }

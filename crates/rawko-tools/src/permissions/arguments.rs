@@ -22,6 +22,8 @@ const NAMED_OPTIONS: &[&str] = &[
     "tofu",
     "xterm",
 ];
+/// Programs whose arguments are targets.
+const BUILDERS: &[&str] = &["bmake", "gmake", "make", "ninja"];
 /// Short options and their names; the programs that have them, or all.
 const SYNONYMS: &[(char, &str, &[&str])] = &[
     ('f', "--force", &[]),
@@ -73,9 +75,19 @@ impl<'r> RuleArguments<'r> {
 
     /// Returns true if a command has these arguments, or could once its words are known.
     pub(super) fn are_in(&self, args: &[Word]) -> bool {
-        follows(&self.leading, args, self.program == "git", 0)
-            && self.flags.iter().all(|flag| self.is_given(flag, args))
-            && self.has_operands(args)
+        self.leads(args) && self.flags.iter().all(|flag| self.is_given(flag, args)) && self.has_operands(args)
+    }
+
+    /// Targets of a build may stand in any order, among variables: `make A=b all deploy`.
+    fn leads(&self, args: &[Word]) -> bool {
+        if !BUILDERS.contains(&self.program) {
+            return follows(&self.leading, args, self.program == "git", 0);
+        }
+        let may_be = |word: &Word, wanted: &str| match word.known() {
+            Some(text) => text == wanted,
+            None => word.splits || wanted.starts_with(&word.prefix),
+        };
+        self.leading.iter().all(|wanted| args.iter().any(|word| may_be(word, wanted)))
     }
 
     fn has_operands(&self, args: &[Word]) -> bool {

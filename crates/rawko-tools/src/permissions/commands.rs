@@ -5,6 +5,7 @@
 
 use super::arguments::RuleArguments;
 use super::exact::split;
+use super::synonyms::{as_git, module, usual};
 use crate::pattern::wildcard;
 use crate::shell::{
     Simple, Word, commands_of, git_value_options, has_objection, is_filter_program, is_git_command,
@@ -185,7 +186,8 @@ impl CommandPattern {
 
     fn catches_within(&self, simple: &Simple, depth: usize) -> bool {
         let by_name = as_git(simple.by_last_name());
-        if self.is_caught(&by_name) {
+        let of_module = module(&by_name).filter(|_| depth < 4);
+        if self.is_caught(&by_name) || of_module.is_some_and(|it| self.catches_within(&it, depth + 1)) {
             return true;
         }
         let name = by_name.words.first().and_then(Word::known).unwrap_or_default();
@@ -214,14 +216,24 @@ impl CommandPattern {
         })
     }
 
+    /// Compares the words as they are, and under their usual names.
     fn is_caught(&self, simple: &Simple) -> bool {
+        let words = usual(simple.words.clone());
+        let own = self.words.iter().enumerate();
+        let own = own.map(|(at, word)| Word::of_text(if at == 0 { last_name(word) } else { word })).collect();
+        let own: Vec<String> = usual(own).iter().map(|word| word.text().to_owned()).collect();
+        self.is_caught_as(&self.words, simple) || self.is_caught_as(&own, &Simple { words })
+    }
+
+    fn is_caught_as(&self, own: &[String], simple: &Simple) -> bool {
         match &self.shape {
             CommandShape::Wild(pattern) => {
-                let is_match = |text: &str| wildcard(pattern, text);
+                let plain = pattern.replace(" ./", " ");
+                let is_match = |text: &str| wildcard(pattern, text) || wildcard(&plain, text);
                 is_match(&simple.text()) || texts_without_options(simple).iter().any(|text| is_match(text))
             }
             CommandShape::Exact | CommandShape::Prefix => {
-                let (first, rest) = self.words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+                let (first, rest) = own.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
                 // A rule for `/usr/bin/touch` is one for `touch`.
                 let first = last_name(first);
                 let name = simple.words.first();
@@ -253,18 +265,6 @@ impl CommandPattern {
 
 fn last_name(word: &str) -> &str {
     word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
-}
-
-/// `git-push` is `git push`.
-fn as_git(simple: Simple) -> Simple {
-    let command = simple.words.first().and_then(Word::known).and_then(|name| name.strip_prefix("git-"));
-    match command.map(Word::of_text) {
-        Some(command) => {
-            let rest = simple.words[1..].iter().cloned();
-            Simple { words: [Word::of_text("git"), command].into_iter().chain(rest).collect() }
-        }
-        None => simple,
-    }
 }
 
 /// Returns true if git may run an alias: one on the command line, or a command that git does not have.

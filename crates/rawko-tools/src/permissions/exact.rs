@@ -1,6 +1,7 @@
 //! Exact commands: their words in a rule, and the rule for one command.
 
 use super::commands::CommandPattern;
+use super::unmatchable::spelling_problem;
 use crate::shell::Simple;
 
 /// Splits a command of a rule into words, with the quotes of a shell.
@@ -37,7 +38,7 @@ pub(super) fn exact_rule(simple: &Simple) -> Option<String> {
         text.push(' ');
         text.push_str(&quoted(word.known()?)?);
     }
-    let parsed = CommandPattern::parse(&text).ok()?;
+    let parsed = CommandPattern::parse(&text).ok().filter(|_| spelling_problem(&text).is_none())?;
     (parsed.is_exact() && parsed.allows(simple)).then(|| format!("Bash({text})"))
 }
 

@@ -18,6 +18,8 @@ mod rule;
 mod section;
 mod shown;
 mod subject;
+mod synonyms;
+mod unmatchable;
 
 pub use always::{AlwaysError, add_rules};
 pub(crate) use commands::{CommandPattern, texts_without_options};
@@ -30,6 +32,7 @@ pub use rule::RuleProblem;
 pub use section::{read_agent, read_section};
 pub use shown::shown;
 pub(crate) use subject::untrusted_source;
+pub use unmatchable::blocked_entry_problem;
 
 use serde::{Deserialize, Serialize};
 

@@ -5,6 +5,7 @@ use rawko_chart::nearest;
 
 use super::commands::CommandPattern;
 use super::paths::PathPattern;
+use super::unmatchable::{hidden_character, joint_problem, spelling_problem};
 use crate::builtin::Builtin;
 use crate::{alias, pattern};
 
@@ -67,6 +68,11 @@ impl PermissionRule {
                 }
             },
         };
+        if let Some(letter) = hidden_character(trimmed) {
+            let message =
+                format!("`{trimmed}` has the character U+{:04X}, which cannot be seen", u32::from(letter));
+            return Err(problem(message, "type the rule again"));
+        }
         if name.is_empty() {
             return Err(problem(format!("`{trimmed}` names no tool"), "write `Read` or `Bash(git log:*)`"));
         }
@@ -81,6 +87,16 @@ impl PermissionRule {
             Some(inside) => narrowed(name, inside)?,
         };
         Ok(Self { text: trimmed.to_owned(), target })
+    }
+
+    /// Reads a rule that denies or asks: one that can match no call would leave everything open.
+    pub(super) fn parse_restricting(text: &str) -> Result<Self, RuleProblem> {
+        let rule = Self::parse(text)?;
+        let inside = rule.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+        match (&rule.target, inside.and_then(joint_problem)) {
+            (RuleTarget::Command(_), Some(problem)) => Err(problem),
+            _ => Ok(rule),
+        }
     }
 
     /// Returns true if the rule names one call rather than a family of calls.
@@ -176,9 +192,12 @@ fn narrowed(name: &str, inside: &str) -> Result<RuleTarget, RuleProblem> {
             .map(|host| host.map_or(RuleTarget::Tool(name.to_owned()), RuleTarget::Host));
     }
     match builtin(name) {
-        Some(Builtin::Bash) => CommandPattern::parse(inside)
-            .map(RuleTarget::Command)
-            .map_err(|why| wrong(format!("`{inside}` is not a command: {why}"), "write `git log:*`")),
+        Some(Builtin::Bash) => match spelling_problem(inside) {
+            Some(problem) => Err(problem),
+            None => CommandPattern::parse(inside)
+                .map(RuleTarget::Command)
+                .map_err(|why| wrong(format!("`{inside}` is not a command: {why}"), "write `git log:*`")),
+        },
         Some(tool @ (Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep)) => {
             let tool = if matches!(tool, Builtin::Glob | Builtin::Grep) { Builtin::Read } else { tool };
             let pattern = PathPattern::parse(inside).map_err(|why| {

@@ -54,7 +54,11 @@ fn read(
 fn rules(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, what: &str) -> Vec<String> {
     let mut rules = Vec::new();
     for (text, span) in reader.texts(&entry.value, what) {
-        match PermissionRule::parse(text) {
+        let parsed = match entry.key == "allow" {
+            true => PermissionRule::parse(text),
+            false => PermissionRule::parse_restricting(text),
+        };
+        match parsed {
             Ok(_) => rules.push(text.trim().to_owned()),
             Err(problem) => reader.invalid(span, problem.message, problem.help),
         }

@@ -6,9 +6,9 @@ use rawko_core::Value;
 
 use crate::input::text;
 
-/// Limit of text in a request; a note marks the cut.
-const LINES_MAX: usize = 200;
-const CHARS_MAX: usize = 20_000;
+/// Limit of text in a request; a note marks the cut. A command line is never cut: longer ones are not run.
+const LINES_MAX: usize = 5_000;
+const CHARS_MAX: usize = 200_000;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Returns the title of a request and its details: `command`, `diff`, `url`, `path`, or `input`.

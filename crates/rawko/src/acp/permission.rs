@@ -7,6 +7,7 @@ use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
+use rawko_chart::printable;
 use rawko_core::Value;
 
 use super::updates::{UnfinishedCall, kind_of};
@@ -71,13 +72,14 @@ pub(super) fn request(
     root: &Path,
 ) -> RequestPermissionRequest {
     let text = |key: &str| ask.input.get(key).as_str().filter(|text| !text.is_empty());
-    let title = text("title").unwrap_or(&ask.invoke).to_owned();
+    // An editor shows the text as it is: nothing may hide in it or reorder it.
+    let title = printable(text("title").unwrap_or(&ask.invoke)).into_owned();
     let id = call
         .as_ref()
         .map_or_else(|| format!("{}/{}/{}", ask.instance, ask.invoke, ask.since_ms), |call| call.id.clone());
     let details = ["prompt", "message", "command", "runs", "diff", "url", "query", "input", "task"];
     let words: Vec<&str> = details.iter().filter_map(|key| text(key)).collect();
-    let words = ToolCallContent::from(words.join("\n\n"));
+    let words = ToolCallContent::from(printable(&words.join("\n\n")).into_owned());
     let changes = call.as_ref().map(|call| call.changes(root)).unwrap_or_default();
     let fields = ToolCallUpdateFields::new()
         .title(title)
@@ -89,7 +91,7 @@ pub(super) fn request(
 }
 
 fn choices(ask: &PendingAsk) -> Vec<PermissionOption> {
-    let option = |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), name, kind);
+    let option = |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), printable(name), kind);
     if ask.input.get("kind").as_str() == Some("question") {
         let options = options(ask).into_iter().enumerate();
         let mut all: Vec<_> = options

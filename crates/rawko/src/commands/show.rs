@@ -8,7 +8,7 @@ use rawko_store::{DrivenInstances, EffectKind, InstanceStatus};
 use super::ps;
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
-use crate::following::{answer_option, is_own, request_lines, tell_result, which};
+use crate::following::{all_request_lines, answer_option, is_own, tell_result, which};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::journal::{agent, words};
 use crate::known;
@@ -264,7 +264,7 @@ impl JournalPage<'_> {
             };
             let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
             let expiry = expiry.unwrap_or_default();
-            match request_lines(ask) {
+            match all_request_lines(ask) {
                 Some(words) => lines.extend(words),
                 None => lines.push(format!("{}{input}{expiry}", ask.invoke)),
             }

@@ -13,7 +13,7 @@ pub(crate) use crate::task_request::is_own;
 pub(crate) use ending::{FollowEnd, RunEnding, which};
 pub(crate) use narrator::Narrator;
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
-pub(crate) use requests::{answer_option, request_lines};
+pub(crate) use requests::{all_request_lines, answer_option};
 pub(crate) use signals::Signals;
 use stream::ProgressStream;
 pub(crate) use task::{TaskEnding, grouped, tell_result};

@@ -10,6 +10,7 @@ mod record;
 #[cfg(feature = "cli")]
 mod review;
 mod starts;
+mod variables;
 
 use std::io;
 use std::path::Path;

@@ -8,6 +8,7 @@ use rawko_chart::{SourceFile, SpannedValue};
 use rawko_host::Environment;
 
 use super::files::AuthorityFiles;
+use super::variables;
 
 const SETTINGS: &str = ".rawko/config.yaml";
 const MCP: &str = ".mcp.json";
@@ -29,6 +30,10 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<ProjectStart> {
     let document = |path: &str| SpannedValue::read(files.get(path)?.text.as_deref()?).ok();
     if let Some(settings) = document(SETTINGS) {
         from_settings(&settings, &mut all);
+        variables::of_document(&settings, &mut all);
+    }
+    if let Some(servers) = document(MCP) {
+        variables::of_document(&servers, &mut all);
     }
     for (name, server) in document(MCP).iter().flat_map(|file| entries(file, &["mcpServers"])) {
         all.push(ProjectStart { kind: "MCP server", name: name.to_owned(), words: words(server) });
@@ -45,6 +50,7 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<ProjectStart> {
         let is_agent = AGENT_FOLDERS.iter().any(|folder| path.starts_with(folder));
         if let Some(text) = file.text.as_deref().filter(|_| is_agent) {
             from_agent(path, text, &mut all);
+            variables::of_text(path, front_matter(text), &mut all);
         }
         let parts: Vec<&str> = path.split('/').collect();
         if let Some(at) = parts.iter().position(|part| *part == ".git") {
@@ -198,6 +204,8 @@ fn granted(settings: &SpannedValue, add: &mut impl FnMut(&'static str, &str, Vec
         (&["tools", "extra_read_paths"], "paths", "programs may read"),
         (&["tools", "extra_write_paths"], "paths", "programs may write"),
         (&["tools", "bash", "env"], "variables", "commands get"),
+        (&["tools", "search", "base_url"], "search", "WebSearch asks"),
+        (&["env"], "variables", "charts read"),
         (&["tools", "sampling", "servers"], "sampling", "MCP servers may use the model"),
         (&["permissions", "allow"], "allows", "without asking"),
         (&["server", "listen"], "server", "listens on"),
@@ -222,6 +230,12 @@ fn granted(settings: &SpannedValue, add: &mut impl FnMut(&'static str, &str, Vec
         let text = |key: &str| token.get(key).and_then(SpannedValue::text).unwrap_or("?").to_owned();
         add("token", &text("name"), vec![format!("role {}", text("role"))]);
     }
+}
+
+/// Returns the front matter. The prompt below it has no variables.
+fn front_matter(text: &str) -> &str {
+    let body = text.strip_prefix("---").and_then(|rest| rest.find("\n---"));
+    body.map_or(text, |end| &text[..end + 3])
 }
 
 fn from_agent(path: &str, text: &str, all: &mut Vec<ProjectStart>) {

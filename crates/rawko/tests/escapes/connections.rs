@@ -213,3 +213,80 @@ statechart:
         assert_eq!(made(), "hello\n", "{name}");
     }
 }
+
+/// Programs that are started without a tool call: they cannot wait for a person, so a rule that asks denies.
+#[test]
+fn rules_on_hosts_hold_for_services_checks_and_servers() {
+    if !has_namespaces() {
+        return;
+    }
+    let port = server();
+    let program = format!(
+        "import sys, urllib.request as u\ntry:\n  u.urlopen('http://127.0.0.1:{port}/', timeout=9).read()\n  open('reached-' + sys.argv[1], 'w')\nexcept Exception as e:\n  sys.exit(str(e) + (e.read().decode() if hasattr(e, 'read') else ''))\n"
+    );
+    let chart = "
+statechart:
+  id: look
+  initial: service
+  states:
+    service: {invoke: {src: reach, onDone: check, onError: check}}
+    check: {invoke: {src: 'checks:project', onDone: program, onError: program}}
+    program: {invoke: {src: 'agent:prog', input: {prompt: \"'x'\"}, onDone: agent, onError: agent}}
+    agent: {invoke: {src: 'agent:dev', input: {prompt: \"'x'\"}, onDone: over, onError: over}}
+    over: {type: final}
+";
+    let own = |kind: &str| format!("[/usr/bin/python3, reach.py, {kind}]");
+    let settings = format!(
+        "{}services: {{reach: {{command: {}}}}}\nphases: {{validate: {{checks: [{{name: c, command: {}}}]}}}}\n",
+        listed(port),
+        own("service"),
+        own("check")
+    );
+    let run = |rules: &str, is_own: bool| {
+        let in_project = if is_own { "" } else { rules };
+        let call = ("mcp__server__x", json!({}));
+        let project = Project::new("", "", &[call]);
+        let write = |name: &str, text: &str| fs::write(project.dir.path().join(name), text).unwrap();
+        let base = crate::shell::SETTINGS.replace("'agent:*'", "'*'");
+        write(".rawko/config.yaml", &format!("{base}{settings}{in_project}"));
+        write("reach.py", &program);
+        write("look.yaml", chart);
+        let agent =
+            format!("---\nname: prog\nwhenToUse: x\nkind: process\ncommand: {}\n---\nx\n", own("program"));
+        write(".rawko/agents/prog.md", &agent);
+        let server = json!({"mcpServers": {"server": {"command": "/usr/bin/python3", "args": ["reach.py", "server"]}}});
+        write(".mcp.json", &server.to_string());
+        if is_own {
+            person(&project, rules);
+        }
+        let done = project.rawko(&["run", "look.yaml", "--id", "t", "--permission-mode", "deny"]);
+        let reached: Vec<&str> = ["service", "check", "program", "server"]
+            .into_iter()
+            .filter(|kind| project.has(&format!("reached-{kind}")))
+            .collect();
+        (reached.join(" "), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+    };
+    let (reached, said) = run("", false);
+    assert_eq!(reached, "service check program server", "control: {said}");
+    let rules = [
+        "permissions: {ask: [Network]}\n",
+        "permissions: {ask: ['Network(domain:127.0.0.1)']}\n",
+        "permissions: {deny: [Network]}\n",
+        "permissions: {deny: ['Network(domain:127.0.0.1)']}\n",
+        "permissions: {deny: ['WebFetch(domain:127.0.0.1)']}\n",
+    ];
+    let mut held = 0;
+    for rule in rules {
+        for is_own in [false, true] {
+            let (reached, said) = run(rule, is_own);
+            assert_eq!(reached, "", "{rule} {is_own}: {said}");
+            // Not in silence: the program reads which rule it is.
+            assert!(said.contains("127.0.0.1` needs") || said.contains("is denied by"), "{rule}: {said}");
+            held += 4;
+        }
+    }
+    println!("programs that cannot ask: {held} of {held} held");
+    let both = "permissions: {ask: [Network], allow: ['Network(domain:127.0.0.1)']}\n";
+    assert_eq!(run(both, true).0, "service check program server", "the person's own approval");
+    assert_eq!(run(both, false).0, "", "a project does not approve");
+}

@@ -20,3 +20,4 @@ mod portable;
 mod questions;
 mod rules;
 mod shell;
+mod spellings;

@@ -31,7 +31,7 @@ use crate::agent::{AgentCommand, AgentFile, AgentKind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Role};
-use rawko_process::{Confinement, Egress, HostRules, Profile};
+use rawko_process::{Confinement, Egress, Profile};
 use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, WireFormat};
 
 /// Silence timeout, unless less time is left.
@@ -232,8 +232,7 @@ fn program(
     let egress = agent_services.confinement.egress.clone();
     // The program waits for its connection, so a person cannot be asked first.
     let egress = egress.or_else(|| agent_services.toolbox.program_egress(grant).filter(has_approved));
-    let egress = egress
-        .map(|egress| Egress { rules: HostRules { asks_unlisted: false, ..grant.host_rules() }, ..egress });
+    let egress = egress.map(|egress| Egress { rules: grant.host_rules().for_program(), ..egress });
     let confinement = Confinement { egress, ..agent_services.confinement.clone() };
     Ok(ProgramAgent {
         args: command.args.clone(),

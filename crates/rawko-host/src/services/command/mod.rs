@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
-use rawko_process::Confinement;
+use rawko_process::{Confinement, network_hint};
 use serde_json::json;
 
 use super::secrets::Secrets;
@@ -111,7 +111,18 @@ impl ProgramCommand {
         let start = async move { program.start(&call).await };
         let ending = process::supervised(start, input, limits).await?;
         let secrets = self.secrets();
-        outcome::answer(&self.form.program, ending, &limits, &secrets).map_err(|error| secrets.hide_in(error))
+        let answer = outcome::answer(&self.form.program, ending, &limits, &secrets);
+        answer.map_err(|error| secrets.hide_in(self.explained(error)))
+    }
+
+    /// Adds the setting to a failure for lack of a network.
+    fn explained(&self, mut error: ServiceError) -> ServiceError {
+        let has_network = self.form.is_trusted || self.confinement.egress.is_some();
+        let details = error.details.to_string();
+        if let Some(hint) = network_hint(&details).filter(|_| !has_network) {
+            error.message = format!("{} ({hint})", error.message);
+        }
+        error
     }
 
     fn secrets(&self) -> Secrets {

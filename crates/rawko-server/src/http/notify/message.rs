@@ -1,5 +1,6 @@
 //! The body of a message: Slack-compatible JSON, or the request as plain JSON.
 
+use rawko_chart::printable;
 use rawko_view::standing::PendingAsk;
 use serde_json::{Value, json};
 
@@ -72,6 +73,7 @@ impl NoticeMessage<'_> {
 }
 
 fn short(text: &str) -> String {
+    let text = &*printable(text);
     match text.char_indices().nth(TEXT_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -110,6 +112,9 @@ mod tests {
             (&body["title"], &body["link"]),
             (&json!("Pay <250> & go?"), &json!("https://x/#/answer/c"))
         );
+        let hidden: Data = json!({"title": "Run `touch a\u{202e}txt`"}).into();
+        let hidden = NoticeMessage { ask: &PendingAsk { input: hidden, ..ask.clone() }, ..message };
+        assert_eq!(hidden.body(MessageFormat::Json)["title"], json!("Run `touch a\\u202etxt`"));
         let bare = PendingAsk { input: Data::Null, ..ask };
         let message = NoticeMessage { key: "k", chart: "order", ask: &bare, link: None };
         assert_eq!(
