@@ -242,3 +242,21 @@ fn a_lost_log_is_a_problem_until_a_person_accepts_it() {
     let accepted = played(dir.path(), &["doctor --accept-loss"]);
     assert!(accepted.contains("intact"), "{accepted}");
 }
+
+/// SQLite takes a log without its last transaction for a torn one.
+#[test]
+fn a_log_without_its_last_transaction_is_a_problem_until_a_person_accepts_it() {
+    let dir = directory(&[("waiter.yaml", WAITER)]);
+    let running = Background::start(dir.path(), &RUN, "[waiting]");
+    running.signal("-KILL");
+    running.end();
+    let log = store_of(dir.path()).with_file_name("rawko.db-wal");
+    let bytes = fs::read(&log).unwrap();
+    // Behind the last frame there is reserved space.
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    fs::write(&log, &bytes[..end - 1]).unwrap();
+    let told = played(dir.path(), &["show w-1", "send w-1 TOLD", "doctor"]);
+    assert_eq!(told.matches("1 acknowledged commit is lost").count(), 3, "{told}");
+    let accepted = played(dir.path(), &["doctor --accept-loss"]);
+    assert!(accepted.contains("intact"), "{accepted}");
+}

@@ -234,3 +234,39 @@ fn a_running_instance_keeps_its_chart_when_the_file_changes() {
     assert!(told(&["send", "x", "GO"]).contains("\"old\""));
     assert!(told(&["send", "y", "GO"]).contains("\"new\""));
 }
+
+/// A service without a sandbox that detaches a process, and the host is killed: the next host ends it before it reports
+/// the call.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_host_left_running_is_ended_by_the_next() {
+    const WORD: &str = "119.4711042";
+    let settings = format!(
+        "services:\n  slow:\n    command: [bash, -c, \"env -i setsid sleep {WORD} > /dev/null 2>&1 & sleep 60\"]\n    \
+         sandbox: \"off\"\ngovernance: {{allow: [slow]}}\n"
+    );
+    let chart = "id: calls\ninitial: calling\nstates:\n  calling: {invoke: {id: s, src: slow, onDone: done, onError: done}}\n  \
+                 done: {type: final}\n";
+    let dir = directory(&[(".rawko/config.yaml", settings.as_str()), ("calls.yaml", chart)]);
+    let runs = || {
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let mut lines = processes.filter_map(|it| std::fs::read_to_string(it.path().join("cmdline")).ok());
+        lines.any(|line| line == format!("sleep\0{WORD}\0"))
+    };
+    let mut killed = command(dir.path(), &["run", "calls.yaml", "--id", "c-1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !runs() {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended before the service ran");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(runs(), "nothing was left");
+    let told = run(dir.path(), &["resume", "c-1"], "");
+    assert!(told.stdout.contains("interrupted"), "{}{}", told.stdout, told.stderr);
+    assert!(!runs());
+}
