@@ -26,6 +26,7 @@ mod suppressions;
 mod switches;
 mod tools;
 mod tree;
+mod unfixed;
 
 pub use base::{CheckBase, KeptFile, TestCount};
 pub use control::Control;
@@ -42,3 +43,4 @@ pub use run::run_all;
 pub use stamps::refresh_times;
 pub use tree::tree_hash;
 pub(crate) use tree::{is_generated, walk_files};
+pub use unfixed::Unfixed;
