@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use rawko_host::{Category, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
-    CheckBase, CheckReport, CheckResult, Control, Guards, LanguageServers, ProjectCheck, Unfixed, run_all,
+    CheckBase, CheckReport, CheckResult, Control, Guards, HiddenFailures, LanguageServers, ProjectCheck,
+    run_all,
 };
 use tokio::sync::Mutex;
 
@@ -115,7 +116,7 @@ async fn keep_unfixed(
     let snapshot = base.unfixed.as_ref().map_or(name, |unfixed| &unfixed.snapshot).to_owned();
     paths.extend(base.unfixed.iter().flat_map(|unfixed| unfixed.names().map(str::to_owned)));
     let root = agent_services.root.clone();
-    let keep = move || Unfixed::new(&root, &snapshot, hidden, &paths).keep(&state);
+    let keep = move || HiddenFailures::new(&root, &snapshot, hidden, &paths).keep(&state);
     let _ = blocking(keep).await;
 }
 

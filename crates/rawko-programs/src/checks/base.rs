@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{CheckFormat, ProjectCheck};
 use super::formats::TestNames;
+use super::hidden_failures::HiddenFailures;
 use super::named::named_files;
 use super::report::{CheckFinding, CheckReport, CheckResult};
 use super::settings_of;
-use super::unfixed::Unfixed;
 use crate::checkpoints::Root;
 
 /// A larger file is only compared, not kept.
@@ -45,7 +45,7 @@ pub struct CheckBase {
     pub failing: BTreeMap<String, u64>,
     /// Changes of an earlier task without which a check fails.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unfixed: Option<Unfixed>,
+    pub unfixed: Option<HiddenFailures>,
 }
 
 /// The tests of a check before the task.
@@ -111,7 +111,7 @@ impl CheckBase {
     }
 
     /// Begins with checks that an earlier task has not fixed.
-    pub fn take_unfixed(&mut self, unfixed: Option<Unfixed>) {
+    pub fn take_unfixed(&mut self, unfixed: Option<HiddenFailures>) {
         self.failing.extend(unfixed.iter().flat_map(|unfixed| unfixed.failing.clone()));
         self.unfixed = unfixed;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_programs::checks::{Custodies, Doubts, Unfixed};
+use rawko_programs::checks::{Custodies, Doubts, HiddenFailures};
 use rawko_settings::{Environment, StateDir};
 use serde_json::{Value as Json, json};
 
@@ -105,8 +105,8 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
     let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
     let folder = state.project(root);
     let doubts = Doubts::read(&folder);
-    let unfixed = Unfixed::read(&folder, root);
-    let mut names: Vec<&str> = doubts.names().chain(unfixed.iter().flat_map(Unfixed::names)).collect();
+    let unfixed = HiddenFailures::read(&folder, root);
+    let mut names: Vec<&str> = doubts.names().chain(unfixed.iter().flat_map(HiddenFailures::names)).collect();
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
@@ -114,7 +114,7 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
     }
     if is_accepted {
         let kept = Custodies::new(&folder).accept(root).and_then(|()| Doubts::default().keep(&folder));
-        let kept = kept.and_then(|()| Unfixed::remove(&folder));
+        let kept = kept.and_then(|()| HiddenFailures::remove(&folder));
         kept.map_err(|error| CommandFailure::Failed(format!("{}: {error}", files::shown(&folder))))?;
         return console.line(&format!("accepted: {}", names.join(", ")));
     }

@@ -1,4 +1,4 @@
-//! `Unfixed`: changes without which a check fails, found by a control run. They outlive their task: the next one begins with
+//! `HiddenFailures`: changes without which a check fails, found by a control run. They outlive their task: the next one begins with
 //! them, so its control runs take them back, too, until a person changes the files or accepts them. Kept in the user's state
 //! directory, out of agents' reach. Separate from `Doubts`, which are about what a check runs.
 
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::base::KeptFile;
 
-const FILE: &str = "unfixed.json";
+const FILE: &str = "hidden-failures.json";
 
 /// Checks that are not fixed, and the files that hide it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Unfixed {
+pub struct HiddenFailures {
     /// The snapshot of the project before the changes.
     pub snapshot: String,
     /// The errors of each check without the changes.
@@ -24,7 +24,7 @@ pub struct Unfixed {
     files: BTreeMap<String, Option<String>>,
 }
 
-impl Unfixed {
+impl HiddenFailures {
     /// Records the files as they are now.
     pub fn new(root: &Path, snapshot: &str, failing: BTreeMap<String, u64>, paths: &[String]) -> Self {
         let files = paths.iter().map(|path| (path.clone(), hash_of(root, path)));
@@ -41,7 +41,7 @@ impl Unfixed {
     /// Keeps it for the next task.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
         rawko_settings::make_private(folder)?;
-        let (place, draft) = (folder.join(FILE), folder.join("unfixed.json.new"));
+        let (place, draft) = (folder.join(FILE), folder.join("hidden-failures.json.new"));
         std::fs::write(&draft, serde_json::to_vec(self)?)?;
         std::fs::rename(draft, place)
     }
@@ -80,16 +80,16 @@ mod tests {
         std::fs::write(root.join("a.py"), "1").unwrap();
         let failing = BTreeMap::from([("ut".to_owned(), 2)]);
         let paths = ["a.py".to_owned(), "removed.py".to_owned()];
-        let unfixed = Unfixed::new(root, "s", failing, &paths);
+        let unfixed = HiddenFailures::new(root, "s", failing, &paths);
         unfixed.keep(folder).unwrap();
-        assert_eq!(Unfixed::read(folder, root), Some(unfixed.clone()));
+        assert_eq!(HiddenFailures::read(folder, root), Some(unfixed.clone()));
         assert!(unfixed.has("a.py") && !unfixed.has("b.py"));
         std::fs::write(root.join("removed.py"), "back").unwrap();
-        assert_eq!(Unfixed::read(folder, root), None);
+        assert_eq!(HiddenFailures::read(folder, root), None);
         std::fs::remove_file(root.join("removed.py")).unwrap();
-        assert!(Unfixed::read(folder, root).is_some());
-        Unfixed::remove(folder).unwrap();
-        Unfixed::remove(folder).unwrap();
-        assert_eq!(Unfixed::read(folder, root), None);
+        assert!(HiddenFailures::read(folder, root).is_some());
+        HiddenFailures::remove(folder).unwrap();
+        HiddenFailures::remove(folder).unwrap();
+        assert_eq!(HiddenFailures::read(folder, root), None);
     }
 }
