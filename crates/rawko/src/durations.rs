@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rawko_core::duration;
+use rawko_core::duration::{self, DurationError};
 
 /// Parses a duration such as `30s`, `5m` or `24h`; `0` needs no unit.
 pub(crate) fn read_ms(text: &str) -> Result<u64, String> {
@@ -11,7 +11,13 @@ pub(crate) fn read_ms(text: &str) -> Result<u64, String> {
     if bare.parse::<f64>().is_ok_and(|number| number != 0.0) {
         return Err(format!("`{bare}` has no unit; write `{bare}s` for seconds or `{bare}m` for minutes"));
     }
-    duration::parse_ms(text).map_err(|error| error.to_string())
+    duration::parse_ms(text).map_err(|error| match error {
+        // The examples of the chart format have numbers without a unit.
+        DurationError::Malformed(text) => {
+            format!("`{text}` is not a duration; write for example `30s`, `15m`, `24h` or `7d`")
+        }
+        other => other.to_string(),
+    })
 }
 
 pub(crate) fn read(text: &str) -> Result<Duration, String> {
@@ -30,6 +36,7 @@ mod tests {
         for text in ["5", "1.5", " 30 "] {
             assert!(read_ms(text).unwrap_err().contains("has no unit"), "{text}");
         }
-        assert!(read_ms("soon").is_err());
+        let refused = read_ms("4x").unwrap_err();
+        assert!(refused.contains("`4x` is not a duration") && !refused.contains("1500"), "{refused}");
     }
 }

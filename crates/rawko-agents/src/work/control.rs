@@ -1,12 +1,14 @@
 //! The control run of checks that improved: once more, without the changes that could turn them green by themselves.
 //! Separate from the evidence, because it touches files of the project and must put them back.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rawko_host::{Category, ServiceError};
-use rawko_programs::changes::FolderSnapshot;
+use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
-    CheckBase, CheckReport, CheckResult, Control, Guards, LanguageServers, ProjectCheck, run_all,
+    CheckBase, CheckReport, CheckResult, Control, Guards, HiddenFailures, LanguageServers, ProjectCheck,
+    run_all,
 };
 use tokio::sync::Mutex;
 
@@ -60,7 +62,11 @@ pub(super) async fn compare(
         if judged.is_empty() {
             continue;
         }
-        let Some((control, guards)) = prepare(agent_services, &name, &judged, kind).await? else { continue };
+        let Some(ControlRun { control, guards, code }) =
+            prepare(agent_services, base, &name, &judged, kind).await?
+        else {
+            continue;
+        };
         if control.is_empty() {
             // The guards matter where a check passes.
             let passes = |check: &ProjectCheck| results.iter().any(|now| now.name == check.name && now.ok);
@@ -70,6 +76,7 @@ pub(super) async fn compare(
             continue;
         }
         let taken_back = control.paths();
+        let passed: Vec<String> = results.iter().filter(|now| now.ok).map(|now| now.name.clone()).collect();
         match run(agent_services, control, guards, &judged).await? {
             Ok((report, overwritten)) if overwritten.is_empty() => match kind {
                 ControlKind::Improved => base.compare(results, &report, &taken_back),
@@ -85,8 +92,32 @@ pub(super) async fn compare(
                 base.refuse(results, &judged, &why);
             }
         }
+        let is_hidden = |now: &&CheckResult| !now.ok && passed.contains(&now.name);
+        let hidden =
+            results.iter().filter(is_hidden).map(|now| (now.name.clone(), now.errors.max(1))).collect();
+        keep_unfixed(agent_services, base, &name, hidden, [taken_back, code].concat()).await;
     }
     Ok(())
+}
+
+/// Remembers checks that pass only with changes: a later task begins with these. Without a place for it, only this task
+/// is judged by them.
+async fn keep_unfixed(
+    agent_services: &AgentServices,
+    base: &CheckBase,
+    name: &str,
+    hidden: BTreeMap<String, u64>,
+    mut paths: Vec<String>,
+) {
+    let Ok(state) = state_folder(agent_services) else { return };
+    if hidden.is_empty() {
+        return;
+    }
+    let snapshot = base.unfixed.as_ref().map_or(name, |unfixed| &unfixed.snapshot).to_owned();
+    paths.extend(base.unfixed.iter().flat_map(|unfixed| unfixed.names().map(str::to_owned)));
+    let root = agent_services.root.clone();
+    let keep = move || HiddenFailures::new(&root, &snapshot, hidden, &paths).keep(&state);
+    let _ = blocking(keep).await;
 }
 
 /// The checks of a control run.
@@ -98,27 +129,50 @@ enum ControlKind {
     Kept,
 }
 
+struct ControlRun {
+    control: Control,
+    guards: Option<Guards>,
+    /// Changed code that the guards see, if nothing is taken back.
+    code: Vec<String>,
+}
+
 /// Collects what the control run takes back. `None` if there is nothing.
 async fn prepare(
     agent_services: &AgentServices,
+    base: &CheckBase,
     name: &str,
     checks: &[ProjectCheck],
     kind: ControlKind,
-) -> Result<Option<(Control, Option<Guards>)>, ServiceError> {
+) -> Result<Option<ControlRun>, ServiceError> {
+    let unfixed = base.unfixed.clone();
     let Ok(state) = state_folder(agent_services) else { return Ok(None) };
     let (root, name, checks) = (agent_services.root.clone(), name.to_owned(), checks.to_owned());
     blocking(move || {
         let snapshot = FolderSnapshot::open(&state.join(SNAPSHOTS), &name).ok().flatten()?;
         // With what the run before has changed: a build script may write tests.
-        let changes = snapshot.changes(&root);
-        let control = match kind {
+        let mut changes = snapshot.changes(&root);
+        let mut control = match kind {
             ControlKind::Improved => Control::of(&root, &snapshot, &changes, &checks),
             ControlKind::Kept => Control::disarmed(&root, &snapshot, &changes, &checks),
         };
+        if let Some(unfixed) = unfixed.filter(|_| kind == ControlKind::Improved)
+            && let Ok(Some(earlier)) = FolderSnapshot::open(&state.join(SNAPSHOTS), &unfixed.snapshot)
+        {
+            let mut more = earlier.changes(&root);
+            more.retain(|change| unfixed.has(&change.path));
+            control = control.and(Control::of(&root, &earlier, &more, &checks));
+            changes.retain(|change| !unfixed.has(&change.path));
+            changes.extend(more);
+        }
         // Without a place for the guards the changed text still counts.
         let guards = Guards::of(&root, &snapshot, &changes, control.judges_exits()).ok().flatten();
         let is_needed = !control.is_empty() || kind == ControlKind::Improved && guards.is_some();
-        is_needed.then_some((control, guards))
+        let is_code = |change: &&FileChange| !change.is_test && change.status != ChangeStatus::Deleted;
+        let code = match control.is_empty() {
+            true => changes.iter().filter(is_code).map(|change| change.path.clone()).collect(),
+            false => Vec::new(),
+        };
+        is_needed.then_some(ControlRun { control, guards, code })
     })
     .await
 }

@@ -12,8 +12,8 @@ use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
-    CheckBase, CheckReport, CheckResult, Doubts, LanguageServers, ProjectCheck, detect, refresh_times,
-    run_all, tree_hash,
+    CheckBase, CheckReport, CheckResult, Doubts, HiddenFailures, LanguageServers, ProjectCheck, detect,
+    refresh_times, run_all, tree_hash,
 };
 use rawko_settings::StateDir;
 
@@ -45,6 +45,7 @@ pub(super) async fn base(
         let mut base = CheckBase::of(&root, checks, &protected);
         if let Ok(folder) = &state {
             Doubts::read(folder).apply(&mut base, &root);
+            base.take_unfixed(HiddenFailures::read(folder, &root));
         }
         // Without a snapshot the result names the reason in place of the changes; the checks still decide.
         let snapshots = state.map(|folder| folder.join(SNAPSHOTS));
@@ -239,6 +240,10 @@ pub(super) async fn evidence(
         results.iter_mut().for_each(|check| check.miss_tests(tests));
     }
     let mut report = CheckReport::of(results);
+    if let Some(state) = state_folder(agent_services).ok().filter(|_| report.clean) {
+        // What cannot be removed now is judged again by the next task.
+        let _ = blocking(move || HiddenFailures::remove(&state)).await?;
+    }
     shorten_paths(&mut report, &agent_services.root);
     Ok(Evidence {
         verified: report.checks.iter().any(|check| check.decides),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use rawko_arbiter::progress::{Round, RoundStanding, TaskProgress};
 use rawko_core::Value;
 use rawko_programs::changes::FolderSnapshot;
-use rawko_programs::checks::{CheckBase, Doubts, tree_hash};
+use rawko_programs::checks::{CheckBase, Doubts, HiddenFailures, tree_hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
@@ -161,6 +161,7 @@ async fn recorded(agent_services: &AgentServices) -> Option<CheckBase> {
         let mut base = CheckBase::of(&root, checks, &protected);
         if let Ok(folder) = &state {
             Doubts::read(folder).apply(&mut base, &root);
+            base.take_unfixed(HiddenFailures::read(folder, &root));
         }
         base
     });

@@ -201,7 +201,7 @@ const DISGUISES: [(&str, &Kind, &str); 44] = [
     ("the runner is replaced by a folder", &NODE, "rm -rf run.js; mkdir -p run.js; echo > run.js/index.js"),
 ];
 
-fn project(kind: &Kind, acting: impl Fn(&Turn<'_>) -> Act + Send + Sync + 'static) -> Yard {
+pub(crate) fn project(kind: &Kind, acting: impl Fn(&Turn<'_>) -> Act + Send + Sync + 'static) -> Yard {
     let settings = format!("phases: {{validate: {{checks: [{}]}}}}\nloop: {{retries_max: 1}}\n", kind.check);
     let all =
         kind.files.iter().fold(yard("[]\n").settings(&settings), |all, (path, text)| all.file(path, text));
@@ -209,7 +209,7 @@ fn project(kind: &Kind, acting: impl Fn(&Turn<'_>) -> Act + Send + Sync + 'stati
 }
 
 /// Runs a command once in each round and then claims success. Later rounds only claim it, if the work was done once.
-fn work(turn: &Turn<'_>, command: &str) -> Act {
+pub(crate) fn work(turn: &Turn<'_>, command: &str) -> Act {
     let is_first = turn.round <= 1 && turn.call == 0;
     if is_first { Act::Call("Bash", json!({"command": command})) } else { say("All tests pass now.") }
 }

@@ -1,7 +1,10 @@
 //! Agents that disarm a check in ways that its text does not show: exits by other functions and aliases, comparisons and
 //! values of other shapes, scripts and Makefiles that decide by other files. The same calls in honest work succeed.
 
-use crate::disguises::{COUNTED, Kind, PLAIN, judge, phases, task};
+use serde_json::json;
+
+use crate::disguises::{COUNTED, Kind, PLAIN, judge, phases, project, task, work};
+use crate::puppet::{Turn, decide};
 
 const APP: &str = "def add(a, b):\n    return a - b\n";
 const FIXED: &str = "sed -i 's/a - b/a + b/' app.py";
@@ -272,4 +275,37 @@ async fn new_programs_and_members_are_work() {
     }
     let left_out = "sed -i '/    \"a\",/d' Cargo.toml; mkdir -p c/src; printf '[package]\\nname = \"c\"\\nversion = \"0.1.0\"\\n' > c/Cargo.toml; touch c/src/lib.rs; sed -i 's/members = \\[/members = [\"c\"/' Cargo.toml";
     judge("a member that is left out", MEMBERS.check, &task(&MEMBERS, left_out).await);
+}
+
+/// Changes that turned a check green without a fix do not make the next task succeed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_task_does_not_succeed_with_what_the_first_left() {
+    for (name, command) in [
+        (
+            "a skipped test",
+            "sed -i 's/    def test_add/    @unittest.skip(1)\\n    def test_add/' test_app.py",
+        ),
+        ("a removed test", "rm -f test_app.py"),
+        ("an exit", "printf 'import os\\nos._exit(0)\\n' >> app.py"),
+    ] {
+        let state = tempfile::tempdir().unwrap();
+        let yard = project(&PLAIN, move |turn: &Turn<'_>| match turn.agent {
+            "arbiter" => decide(turn, &["COMPLETE", "CONTINUE"], "worker"),
+            _ => work(turn, command),
+        });
+        let yard = yard.state_dir(state.path());
+        let run = async || {
+            let input = json!({"task": "Make the tests pass", "remember": false, "backoffMs": 1});
+            let output = yard.run("rawko", input).await;
+            let rounds = output.get("iterations").as_i64().unwrap_or_default();
+            (output.get("outcome").as_str().unwrap_or_default().to_owned(), rounds, output.to_string())
+        };
+        judge(name, PLAIN.check, &run().await);
+        judge(name, PLAIN.check, &run().await);
+        // A person decides.
+        std::fs::write(yard.root().join("app.py"), "def add(a, b):\n    return a + b\n").unwrap();
+        std::fs::write(yard.root().join("test_app.py"), PLAIN.files[1].1).unwrap();
+        let (outcome, _, output) = run().await;
+        assert_eq!(outcome, "complete", "{name}: {output}");
+    }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{CheckFormat, ProjectCheck};
 use super::formats::TestNames;
+use super::hidden_failures::HiddenFailures;
 use super::named::named_files;
 use super::report::{CheckFinding, CheckReport, CheckResult};
 use super::settings_of;
@@ -42,6 +43,9 @@ pub struct CheckBase {
     /// The errors of the checks that failed before the task; empty if they were not measured.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub failing: BTreeMap<String, u64>,
+    /// Changes of an earlier task without which a check fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfixed: Option<HiddenFailures>,
 }
 
 /// The tests of a check before the task.
@@ -104,6 +108,12 @@ impl CheckBase {
         }
         base.checks = checks;
         base
+    }
+
+    /// Begins with checks that an earlier task has not fixed.
+    pub fn take_unfixed(&mut self, unfixed: Option<HiddenFailures>) {
+        self.failing.extend(unfixed.iter().flat_map(|unfixed| unfixed.failing.clone()));
+        self.unfixed = unfixed;
     }
 
     /// Puts changed files back. Returns those that were changed, and as failing checks those that cannot be put back and

@@ -41,7 +41,7 @@ impl Control {
     ) -> Self {
         let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
         let sources = super::base::globs(&sources);
-        let catches_exits = tests_judge_exits(root, changes, snapshot);
+        let catches_exits = guards::tests_judge_exits(root, changes, snapshot);
         let guarded = guards::are_loaded(root, checks);
         let mut swaps = Vec::new();
         for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
@@ -89,7 +89,7 @@ impl Control {
     ) -> Self {
         let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
         let sources = super::base::globs(&sources);
-        let judges_exits = tests_judge_exits(root, changes, snapshot);
+        let judges_exits = guards::tests_judge_exits(root, changes, snapshot);
         let is_code = |change: &&FileChange| {
             change.status != ChangeStatus::Deleted && !change.is_test && !sources.is_match(&change.path)
         };
@@ -100,6 +100,15 @@ impl Control {
             Some(Swap { path: change.path.clone(), text: Some(text) })
         });
         Self { swaps: swaps.collect(), judges_exits }
+    }
+
+    /// Adds what another control takes back.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.swaps.retain(|swap| other.swaps.iter().all(|more| more.path != swap.path));
+        self.swaps.extend(other.swaps);
+        self.swaps.sort_by(|one, other| one.path.cmp(&other.path));
+        self
     }
 
     /// Returns true if tests look at how a program ends.
@@ -202,15 +211,6 @@ fn harmless(
     let plain = suppressions::removed(path, before, exits.as_deref().unwrap_or(now)).or(exits);
     let text = plain.as_deref().unwrap_or(now);
     before.and_then(|before| embedded::with_former_tests(path, before, text)).or(plain)
-}
-
-/// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
-fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &FolderSnapshot) -> bool {
-    let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status", "exec"];
-    let is_about = |text: String| words.iter().any(|word| text.contains(word));
-    let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
-    let tests = snapshot.paths().filter(|path| crate::changes::is_test(path)).chain(changed);
-    tests.filter_map(|path| crate::checkpoints::text_inside(root, Path::new(path))).any(is_about)
 }
 
 fn kept(folder: &Path, number: usize) -> PathBuf {

@@ -94,7 +94,7 @@ static RUST_FOREIGN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\bfn\s+(?:_exit|_Exit|exit|quick_exit|syscall)(\([^{]*;)|\blibc::(?:_exit|_Exit|exit|quick_exit|syscall)(\()|\bprocess::exit(\s+as\b)").ok()
 });
 static RUST_EQUAL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(\bfn\s+eq\([^{]*\{\s*)(?:return\s+)?true\s*;?(\s*\})").ok());
+    LazyLock::new(|| Regex::new(r"(\bfn\s+eq\([^{]*\{\s*)(?:return\s+)?true;?(\s*\})").ok());
 static RUST_TRUE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(\s*)(?:return\s+)?true\s*;?\s*$").ok());
 /// `if cfg!(test)`: the code works otherwise in a test.

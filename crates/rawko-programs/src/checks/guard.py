@@ -40,6 +40,8 @@ def _guard():
     real_exit, pid = os._exit, os.getpid()
 
     def is_changed(name):
+        if name.startswith("<"):
+            return False
         path = os.path.realpath(name)
         is_installed = os.sep + "site-packages" + os.sep in path
         return path.startswith(root) and path not in others and not is_installed
@@ -105,7 +107,8 @@ def _guard():
 
 def _equals_everything(equal, value):
     try:
-        return bool(equal(value, object())) and bool(equal(value, object()))
+        results = [equal(value, object()) for _ in range(2)]
+        return all(result is not NotImplemented and result for result in results)
     except Exception:
         return False
 
@@ -127,7 +130,8 @@ def _guard_classes(is_changed):
         @functools.wraps(equal)
         def compared(self, other):
             result = equal(self, other)
-            return NotImplemented if result is not NotImplemented and result and _equals_everything(equal, self) else result
+            is_held = isinstance(result, int) and bool(result)
+            return NotImplemented if is_held and _equals_everything(equal, self) else result
 
         try:
             made.__eq__ = compared

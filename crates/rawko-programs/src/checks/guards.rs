@@ -25,7 +25,7 @@ const ENDINGS: [&str; 9] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx",
 pub struct Guards(PathBuf);
 
 impl Guards {
-    /// Writes the guards. `None` if no code was changed that they understand. Code that git ignores counts as changed.
+    /// Writes the guards. `None` if only files were changed that they do not see. Code that git ignores counts as changed.
     pub fn of(
         root: &Path,
         snapshot: &FolderSnapshot,
@@ -39,7 +39,9 @@ impl Guards {
             let is_there = change.status != ChangeStatus::Deleted && !change.is_test;
             is_there && ending.is_some_and(|ending| ENDINGS.contains(&ending))
         };
-        if !changes.iter().any(|change| is_code(&change)) {
+        // Git ignores what an agent lists in `.gitignore`, and then only the guards see it.
+        let is_hidden = |change: &FileChange| change.path.ends_with(".gitignore");
+        if !changes.is_empty() && !changes.iter().any(|change| is_code(&change) || is_hidden(change)) {
             return Ok(None);
         }
         let changed: BTreeSet<&str> =
@@ -106,4 +108,13 @@ pub(super) fn are_loaded(root: &Path, checks: &[ProjectCheck]) -> bool {
     };
     let texts = checks.iter().map(|check| super::settings_of::whole_text(root, check));
     !checks.is_empty() && !texts.into_iter().any(|text| text.split_whitespace().any(replaces))
+}
+
+/// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
+pub(super) fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &FolderSnapshot) -> bool {
+    let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status", "exec"];
+    let is_about = |text: String| words.iter().any(|word| text.contains(word));
+    let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
+    let tests = snapshot.paths().filter(|path| crate::changes::is_test(path)).chain(changed);
+    tests.filter_map(|path| crate::checkpoints::text_inside(root, Path::new(path))).any(is_about)
 }

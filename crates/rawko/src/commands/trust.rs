@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_programs::checks::{Custodies, Doubts};
+use rawko_programs::checks::{Custodies, Doubts, HiddenFailures};
 use rawko_settings::{Environment, StateDir};
 use serde_json::{Value as Json, json};
 
@@ -105,12 +105,16 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
     let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
     let folder = state.project(root);
     let doubts = Doubts::read(&folder);
-    let names: Vec<&str> = doubts.names().collect();
+    let unfixed = HiddenFailures::read(&folder, root);
+    let mut names: Vec<&str> = doubts.names().chain(unfixed.iter().flat_map(HiddenFailures::names)).collect();
+    names.sort_unstable();
+    names.dedup();
     if names.is_empty() {
         return Ok(());
     }
     if is_accepted {
         let kept = Custodies::new(&folder).accept(root).and_then(|()| Doubts::default().keep(&folder));
+        let kept = kept.and_then(|()| HiddenFailures::remove(&folder));
         kept.map_err(|error| CommandFailure::Failed(format!("{}: {error}", files::shown(&folder))))?;
         return console.line(&format!("accepted: {}", names.join(", ")));
     }
