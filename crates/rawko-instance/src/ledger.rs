@@ -36,6 +36,9 @@ pub struct Ledger {
     /// When the current pause began, if a migration came after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_since_ms: Option<i64>,
+    /// Stopped children that have not reported their usage yet, with the paths of the states with a budget around them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub awaited: BTreeMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -127,7 +130,8 @@ impl Ledger {
         let nothing = self.total.is_nothing()
             && self.scopes.is_empty()
             && self.paused_ms == 0
-            && self.paused_since_ms.is_none();
+            && self.paused_since_ms.is_none()
+            && self.awaited.is_empty();
         (!nothing).then(|| serde_json::to_string(self).unwrap_or_default().into())
     }
 

@@ -70,6 +70,11 @@ impl StoredMessage {
         parts.nth(2)
     }
 
+    /// Returns true for usage that a child passes on: it has the key of the instance that it is about.
+    pub(crate) fn is_late_usage(&self) -> bool {
+        self.child.as_deref().is_some_and(|child| self.sender().is_some_and(|sender| sender != child))
+    }
+
     /// Returns true if this instance sent it to itself.
     pub(crate) fn is_from(&self, id: &str) -> bool {
         self.key.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'))

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Map, NodeId, Value};
+use rawko_core::{Chart, Map, NodeId, Value, split_item_name};
 
 use crate::instance::Instance;
 use crate::ledger::{Ledger, Spent, least};
@@ -60,6 +60,24 @@ impl Instance {
         }
         let scopes = node.map(|node| scopes(&self.chart, node)).unwrap_or_default();
         self.ledger.add(spent, scopes.into_iter().map(|(path, _)| path));
+    }
+
+    /// Returns the active states with a budget around an invoke, by its id or the name of an item.
+    pub(crate) fn active_scopes_of(&self, invoke: &str) -> Vec<Arc<str>> {
+        let id = split_item_name(invoke).map_or(invoke, |(id, _)| id);
+        let has = |node: &NodeId| self.chart.node(*node).invokes.iter().any(|(known, _)| &**known == id);
+        let Some(node) = self.chart.node_ids().find(has) else { return Vec::new() };
+        let active = self.chart.active(self.snapshot.configuration());
+        let around = scopes(&self.chart, node).into_iter().filter(|(_, node)| active.contains(*node));
+        around.map(|(path, _)| path).collect()
+    }
+
+    /// Records the usage of a stopped child, in the states around it that are still active.
+    pub(crate) fn spend_late(&mut self, spent: Spent, scopes: Vec<Arc<str>>) {
+        let active = self.chart.active(self.snapshot.configuration());
+        let is_active = |path: &Arc<str>| self.chart.find(path).is_some_and(|node| active.contains(node));
+        let scopes: Vec<_> = scopes.into_iter().filter(is_active).collect();
+        self.ledger.add(spent, scopes);
     }
 
     /// Resets the budget of a state that was left, so that it is full on the next entry.

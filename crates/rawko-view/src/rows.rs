@@ -281,8 +281,15 @@ fn hint(row: &InstanceRow, status: InstanceStatus) -> Option<String> {
 
 /// Returns the usage of an instance and its descendants so far.
 pub fn spent(row: &InstanceRow) -> Spent {
-    let ledger = row.head.ledger.as_deref();
-    let ledger: rawko_core::Value =
-        ledger.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    Spent::of(ledger.get("total"))
+    Spent::of(ledger(row).get("total"))
+}
+
+/// Returns true if the usage of a child that was stopped is not part of the instance's yet.
+pub fn is_awaited(row: &InstanceRow, child: &str) -> bool {
+    !ledger(row).get("awaited").get(child).is_null()
+}
+
+fn ledger(row: &InstanceRow) -> rawko_core::Value {
+    let text = row.head.ledger.as_deref();
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

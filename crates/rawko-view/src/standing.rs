@@ -127,7 +127,8 @@ impl InstanceStanding {
 
     /// Returns the usage of the instance and its descendants so far.
     pub fn spent(&self) -> Spent {
-        rows::spent(&self.row)
+        let awaited = self.children.iter().filter(|child| rows::is_awaited(&self.row, &child.new.id));
+        awaited.fold(rows::spent(&self.row), |sum, child| sum.plus(rows::spent(child)))
     }
 
     /// Returns the id of the instance.

@@ -199,5 +199,7 @@ pub(crate) fn item_name(id: &str, index: u32) -> Arc<str> {
 /// Splits the name of an item of an `each`: `reviews[0]` is item 0 of `reviews`. `None` for other names.
 pub fn split_item_name(name: &str) -> Option<(&str, u32)> {
     let (id, index) = name.strip_suffix(']')?.rsplit_once('[')?;
-    Some((id, index.parse().ok()?))
+    // One name for each item: `+1` and `01` are numbers, too.
+    let is_canonical = index == "0" || !index.starts_with(['0', '+']);
+    Some((id, index.parse().ok().filter(|_| is_canonical)?))
 }

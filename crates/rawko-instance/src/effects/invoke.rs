@@ -111,7 +111,7 @@ impl Instance {
 
     pub(super) fn plan_stop(
         &mut self,
-        invocation: u64,
+        (invocation, invoke): (u64, &str),
         at: EffectPosition,
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
@@ -120,7 +120,7 @@ impl Instance {
         let effect = self.open.remove(open);
         let is_call = matches!(effect.kind, EffectKind::Service | EffectKind::Agent);
         match effect.kind {
-            EffectKind::Child => self.stop_child(&effect, at, env, tx),
+            EffectKind::Child => self.stop_child(&effect, invoke, at, env, tx),
             EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => {
                 // A call requested by this transaction never starts.
                 let place = EffectPlace::of(&effect);
@@ -139,16 +139,20 @@ impl Instance {
         }
     }
 
-    /// Cancels the child by a message, so that a crash after this commit does not leave it running.
+    /// Cancels the child by a message, so that a crash after this commit does not leave it running. Its usage counts once
+    /// it reports it.
     fn stop_child(
-        &self,
+        &mut self,
         effect: &OpenEffect,
+        invoke: &str,
         at: EffectPosition,
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
         let id = child_id(&self.new.id, effect);
         let Some(key) = self.key_of_child(&id, env, tx) else { return };
+        let scopes = self.active_scopes_of(invoke);
+        self.ledger.awaited.insert(Arc::clone(&id), scopes);
         let message = StoredMessage {
             event: Event::CancelRequested { reason: Value::str("the parent left the state") },
             key: effect_id(&self.new.id, at.step, at.index).into(),

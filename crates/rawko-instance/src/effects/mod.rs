@@ -55,7 +55,7 @@ impl Instance {
             // Timers are in the snapshot; the head has the next due time. Logs and faults are in the journal.
             Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } | Effect::Fault(_) => {}
             Effect::Invoke(invoke) => self.plan_invoke(invoke, at, env, tx),
-            Effect::StopInvoke { invocation, .. } => self.plan_stop(invocation, at, env, tx),
+            Effect::StopInvoke { invocation, id } => self.plan_stop((invocation, &id), at, env, tx),
             Effect::Send(send) => self.plan_send(send, at, env, tx),
             Effect::Emit { event, data } => self.plan_emit(event, data, at, env, tx),
             Effect::Call { handler, params } => self.plan_call(handler, params, at, env, tx),

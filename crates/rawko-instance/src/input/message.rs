@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName};
+use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName, Value};
 
 use super::pause::HeldInput;
 use crate::effects::child::child_id;
@@ -33,6 +33,7 @@ impl Instance {
             (event, _) if self.is_paused() && !matches!(event, Event::CancelRequested { .. }) => {
                 self.hold_message(message, env, now_ms, tx)
             }
+            (_, Some(_)) if message.is_late_usage() => self.take_late_usage(message, env, tx),
             (_, Some(child)) => self.take_child_result(child, message, env, now_ms, tx),
             (_, None) => self.take_sent(message, env, now_ms, tx),
         };
@@ -71,6 +72,7 @@ impl Instance {
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
         match &message.child {
+            Some(_) if message.is_late_usage() => self.take_late_usage(message, env, tx),
             Some(child) => self.take_child_result(child, message, env, now_ms, tx),
             None => self.take_new(message, None, env, now_ms, tx),
         }
@@ -163,7 +165,13 @@ impl Instance {
         };
         let known = invocation.and_then(|id| self.open_invocation(id)).filter(|at| of(&self.open[*at]));
         let at = known.or_else(|| self.open.position(of));
-        let Some(at) = at else { return Ok(self.receipt(false)) };
+        let Some(at) = at else {
+            if let Some(scopes) = self.ledger.awaited.remove(child) {
+                self.spend_late(message.spent, scopes);
+                self.pass_on_usage(message, env, tx);
+            }
+            return Ok(self.receipt(false));
+        };
         if !self.open[at].result.is_empty() {
             return Ok(self.receipt(false));
         }
@@ -175,6 +183,37 @@ impl Instance {
             return Ok(self.receipt(false));
         }
         self.close_with(at, Some(event), false, env, now_ms, tx)
+    }
+
+    /// Usage that a child learned of after it had reported its own: a child of it was stopped by its end.
+    fn take_late_usage(
+        &mut self,
+        message: &StoredMessage,
+        env: &dyn MachineEnvironment,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let Some(key) = message.delivery_key() else { return Ok(self.receipt(false)) };
+        if let Some(receipt) = self.handled(&key, env, tx)? {
+            return Ok(receipt);
+        }
+        self.spend_late(message.spent, Vec::new());
+        self.pass_on_usage(message, env, tx);
+        self.note_handled(Some(key), tx);
+        Ok(self.receipt(false))
+    }
+
+    /// An instance that is over has reported its usage already, so its parent gets the rest by itself.
+    fn pass_on_usage(&self, message: &StoredMessage, env: &dyn MachineEnvironment, tx: &mut Transaction) {
+        let (Some(key), Some(parent)) = (self.parent, &self.new.parent) else { return };
+        if !self.snapshot.status().is_over() || message.spent.is_nothing() {
+            return;
+        }
+        let message = StoredMessage {
+            event: Event::InvokeFailed { invocation: parent.invocation, error: Value::Null },
+            child: Some(Arc::clone(&self.new.id)),
+            ..message.clone()
+        };
+        tx.post(key, env.next_message(), message);
     }
 
     /// The chart of an agent ended: converts its output to a result or an error.

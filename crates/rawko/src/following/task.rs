@@ -60,7 +60,8 @@ pub(crate) fn tell_result(
     console: &mut Console,
 ) -> Result<(), CommandFailure> {
     tell_outcome(standing.snapshot.output(), console)?;
-    let spent = console.paint(TextStyle::Dim, &format!("spent {}", spent_words(&standing.spent())));
+    let spent = console
+        .paint(TextStyle::Dim, &format!("spent {}", spent_words(&spent_until_now(reader, &standing.row)?)));
     print(&spent, console)?;
     tell_costs(reader, standing.id(), console)?;
     let ended = FollowEnd::Rest(Rest::Over(standing.snapshot.status()));
