@@ -4,15 +4,19 @@
 use std::borrow::Cow;
 
 /// Returns the text with every character that could steer a terminal or hide text as a `\uXXXX` escape. Line feeds and
-/// tabs stay. The escapes are those of JSON, so a JSON document stays valid and keeps its meaning.
+/// tabs stay, and so do joiners within an emoji or a word of a script that needs them. The escapes are those of JSON, so
+/// a JSON document stays valid and keeps its meaning.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_unprintable) else { return Cow::Borrowed(text) };
     let (mut out, mut units) = (text[..first].to_owned(), [0; 2]);
     let mut rest = text[first..].chars().peekable();
+    let mut before = out.chars().next_back();
     while let Some(character) = rest.next() {
+        let previous = before.replace(character);
         match character {
             // A line end of other systems overwrites nothing.
             '\r' if rest.peek() == Some(&'\n') => {}
+            joiner if joins(previous, joiner, rest.peek().copied()) => out.push(joiner),
             other if is_unprintable(other) => {
                 for unit in other.encode_utf16(&mut units) {
                     out.push_str(&format!("\\u{unit:04x}"));
@@ -22,6 +26,45 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Returns true for a joiner between two characters whose appearance depends on it: parts of one emoji, or letters of a
+/// script with contextual forms.
+fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    match joiner {
+        '\u{200d}' if is_emoji(after) => {
+            is_emoji(before) || matches!(before, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
+        }
+        '\u{200c}' | '\u{200d}' => is_contextual(before) && is_contextual(after),
+        _ => false,
+    }
+}
+
+fn is_emoji(character: char) -> bool {
+    matches!(character, '\u{2190}'..='\u{21ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}'
+        | '\u{1f300}'..='\u{1faff}')
+}
+
+/// Letters and vowel signs of Arabic, Syriac, the scripts of India, Khmer and Mongolian.
+fn is_contextual(character: char) -> bool {
+    character.is_alphanumeric()
+        && matches!(character, '\u{620}'..='\u{64a}' | '\u{66e}'..='\u{6d3}' | '\u{6fa}'..='\u{7ff}'
+            | '\u{8a0}'..='\u{8c9}' | '\u{900}'..='\u{dff}' | '\u{1780}'..='\u{17ff}' | '\u{1820}'..='\u{18aa}')
+        || matches!(
+            character,
+            '\u{94d}'
+                | '\u{9cd}'
+                | '\u{a4d}'
+                | '\u{acd}'
+                | '\u{b4d}'
+                | '\u{bcd}'
+                | '\u{c4d}'
+                | '\u{ccd}'
+                | '\u{d4d}'
+                | '\u{dca}'
+                | '\u{17d2}'
+        )
 }
 
 /// Like [`printable`], but with placeholders of the same length in bytes, so that positions in the text still hold.
@@ -73,10 +116,22 @@ mod tests {
             ("\u{202e}txt.exe\u{2066}\u{200b}\u{feff}", r"\u202etxt.exe\u2066\u200b\ufeff"),
             ("\u{e0041}", r"\udb40\udc41"),
             ("\u{2028}\u{ad}", r"\u2028\u00ad"),
+            ("a\u{200d}b\u{200c}", r"a\u200db\u200c"),
+            ("👩\u{200d}\u{200d}👧\u{200d}", r"👩\u200d\u200d👧\u200d"),
+            ("می\u{200c}\u{200c}خو", r"می\u200c\u200cخو"),
         ] {
             assert_eq!(printable(text), expected);
             assert_eq!(masked(text).len(), text.len(), "{expected}");
             assert_eq!(printable(&masked(text)), masked(text).replace("\r\n", "\n"), "{expected}");
+        }
+    }
+
+    #[test]
+    fn joiners_stay_where_a_script_needs_them() {
+        for text in
+            ["👩\u{200d}👩\u{200d}👧", "❤\u{fe0f}\u{200d}🔥", "👩🏽\u{200d}💻", "می\u{200c}خواهم", "क्\u{200d}ष"]
+        {
+            assert_eq!(printable(text), text);
         }
     }
 

@@ -3,7 +3,6 @@
 //! own colours are added afterwards.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use rawko_chart::render::{self, ReportStyle};
@@ -13,6 +12,8 @@ use rawko_settings::Redactor;
 use crate::cli::ColorWhen;
 use crate::failure::CommandFailure;
 use crate::live_area::{Frame, LiveArea};
+use crate::marks::ColourMarks;
+pub(crate) use crate::marks::TextStyle;
 use crate::session::leave_terminal;
 
 /// The output of a command.
@@ -20,7 +21,7 @@ pub(crate) struct Console {
     out: BufWriter<Stdout>,
     out_colour: bool,
     err_colour: bool,
-    marks: ColourMarks,
+    marks: &'static ColourMarks,
     /// The live area of a session, below all output.
     live: Option<LiveArea>,
 }
@@ -29,87 +30,13 @@ pub(crate) struct Console {
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// The kind of a piece of text, so that colours are chosen in one place. Colour is never the only signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TextStyle {
-    Plain,
-    Bold,
-    Dim,
-    Good,
-    Bad,
-    Notice,
-    Accent,
-}
-
-impl TextStyle {
-    const ALL: [TextStyle; 7] = [
-        TextStyle::Plain,
-        TextStyle::Bold,
-        TextStyle::Dim,
-        TextStyle::Good,
-        TextStyle::Bad,
-        TextStyle::Notice,
-        TextStyle::Accent,
-    ];
-
-    fn code(self) -> &'static str {
-        match self {
-            TextStyle::Plain => "0",
-            TextStyle::Bold => "1",
-            TextStyle::Dim => "2",
-            TextStyle::Good => "32",
-            TextStyle::Bad => "1;31",
-            TextStyle::Notice => "33",
-            TextStyle::Accent => "36",
-        }
-    }
-}
-
-/// Stands for colours in text until it is written: `paint` returns a `String` that callers format into lines with
-/// foreign text. A mark has a random part, which foreign text cannot contain.
-struct ColourMarks {
-    secret: String,
-}
-
-impl ColourMarks {
-    fn new() -> ColourMarks {
-        let number = || RandomState::new().hash_one(0);
-        ColourMarks { secret: format!("{:016x}{:016x}", number(), number()) }
-    }
-
-    fn mark(&self, style: TextStyle) -> String {
-        format!("\u{fdd0}{}{}\u{fdd1}", self.secret, style as u8)
-    }
-
-    fn painted(&self, style: TextStyle, text: &str) -> String {
-        let text = printable(text);
-        format!("{}{text}{}", self.mark(style), self.mark(TextStyle::Plain))
-    }
-
-    /// Returns the text as a terminal may get it: printable, with colours for the marks.
-    fn resolved(&self, text: &str) -> String {
-        let begin = format!("\u{fdd0}{}", self.secret);
-        let mut parts = text.split(&begin);
-        let mut out = printable(parts.next().unwrap_or_default()).into_owned();
-        for part in parts {
-            let (mark, rest) = part.split_once('\u{fdd1}').unwrap_or(("", part));
-            let style = TextStyle::ALL.into_iter().find(|style| mark == (*style as u8).to_string());
-            if let Some(style) = style {
-                out.push_str(&format!("\x1b[{}m", style.code()));
-            }
-            out.push_str(&printable(rest));
-        }
-        out
-    }
-}
-
 impl Console {
     pub(crate) fn new(when: ColorWhen) -> Self {
         Self {
             out: BufWriter::new(io::stdout()),
             out_colour: wants_colour(when, io::stdout().is_terminal()),
             err_colour: wants_colour(when, io::stderr().is_terminal()),
-            marks: ColourMarks::new(),
+            marks: ColourMarks::of_process(),
             live: None,
         }
     }
@@ -306,20 +233,5 @@ fn wants_colour(when: ColorWhen, terminal: bool) -> bool {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
         ColorWhen::Auto => terminal && !refused,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ColourMarks, TextStyle};
-
-    #[test]
-    fn only_own_colours_reach_the_terminal() {
-        let marks = ColourMarks::new();
-        let painted = marks.painted(TextStyle::Good, "a\u{1b}[31mb");
-        let line = format!("{painted} \u{1b}]0;x\u{7} \u{fdd0}0\u{fdd1}\u{9b}m");
-        let expected = "\x1b[32ma\\u001b[31mb\x1b[0m \\u001b]0;x\\u0007 \\ufdd00\\ufdd1\\u009bm";
-        assert_eq!(marks.resolved(&line), expected);
-        assert_ne!(ColourMarks::new().secret, marks.secret);
     }
 }

@@ -50,6 +50,8 @@ mod live_area;
 mod loading;
 #[cfg(feature = "cli")]
 mod lsp;
+#[cfg(feature = "cli")]
+mod marks;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod project;
 #[cfg(feature = "cli")]

@@ -3,6 +3,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::marks::{ColourMarks, mark_length};
+
 /// Lines of an unfinished paragraph that are shown; the whole paragraph is printed once it ends.
 const PARTIAL_LINES_MAX: usize = 8;
 
@@ -76,14 +78,14 @@ impl LiveArea {
 
     fn redraw(&mut self) -> String {
         let mut out = self.erase();
-        let mut lines = wrapped(&self.partial, self.columns);
+        let mut lines = ready_wrapped(&self.partial, self.columns);
         let surplus = lines.len().saturating_sub(PARTIAL_LINES_MAX.min(self.rows / 2));
         lines.drain(..surplus);
         if self.partial.is_empty() {
             lines.clear();
         }
         let lead = lines.len();
-        lines.extend(self.frame.lines.iter().map(|line| fitted(line, self.columns)));
+        lines.extend(self.frame.lines.iter().map(|line| ready_fitted(line, self.columns)));
         // The area never fills the terminal: its first line would scroll away and could not be replaced.
         let cut = lines.len().saturating_sub(self.rows - 1);
         lines.drain(..cut);
@@ -91,7 +93,7 @@ impl LiveArea {
             return out;
         }
         out.push_str(&lines.join("\r\n"));
-        self.drawn = lines.iter().map(|line| width(line)).collect();
+        self.drawn = lines.iter().map(|line| ready_width(line)).collect();
         self.cursor_line = lines.len() - 1;
         if let Some((line, column)) = self.frame.cursor {
             let line = (lead + line).saturating_sub(cut).min(lines.len() - 1);
@@ -113,15 +115,15 @@ impl LiveArea {
 /// A tab. Its width on a terminal depends on its column, so that the height of the area could not be known.
 const TAB: &str = "    ";
 
-/// Splits text into visible characters and colours, which have no width.
+/// Splits text that is ready for the terminal into visible characters and colours, which have no width.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
         let length = match first {
             '\x1b' => rest.find('m').map_or(rest.len(), |end| end + 1),
-            // The console's mark of a colour.
-            '\u{fdd0}' => rest.find('\u{fdd1}').map_or(first.len_utf8(), |end| end + '\u{fdd1}'.len_utf8()),
+            // The console's mark of a colour, of which this is the first character.
+            _ if mark_length(rest) > 0 => mark_length(rest),
             _ => first.len_utf8(),
         };
         let (piece, after) = rest.split_at(length);
@@ -129,19 +131,27 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
         if first == '\t' {
             return Some((TAB, TAB.len()));
         }
-        let is_colour = ['\x1b', '\u{fdd0}'].contains(&first);
+        let is_colour = first == '\x1b' || piece.len() > first.len_utf8();
         Some((piece, if is_colour { 0 } else { first.width().unwrap_or(0) }))
     })
 }
 
-/// Returns the number of columns that a text takes.
+/// Returns the number of columns that a text takes once it is printed.
 pub(crate) fn width(text: &str) -> usize {
+    ready_width(&ColourMarks::of_process().measurable(text))
+}
+
+fn ready_width(text: &str) -> usize {
     pieces(text).map(|(_, width)| width).sum()
 }
 
 /// Cuts a text to the columns; the end of a cut text is `…`.
 pub(crate) fn fitted(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
+    ready_fitted(&ColourMarks::of_process().measurable(text), columns)
+}
+
+fn ready_fitted(text: &str, columns: usize) -> String {
+    if ready_width(text) <= columns {
         return text.replace('\t', TAB);
     }
     let (mut out, mut taken, mut is_cut) = (String::new(), 0, false);
@@ -159,8 +169,13 @@ pub(crate) fn fitted(text: &str, columns: usize) -> String {
     out
 }
 
-/// Breaks a text into lines of at most the columns, at spaces where possible.
+/// Breaks a text into lines of at most the columns, at spaces where possible. Invisible characters take the columns of
+/// their escapes: a line that is wrapped loses no part of a command on the terminal.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    ready_wrapped(&ColourMarks::of_process().measurable(text), columns)
+}
+
+fn ready_wrapped(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     for paragraph in text.split('\n') {
@@ -173,7 +188,7 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
                 };
                 lines.push(line.trim_end().to_owned());
                 line = rest;
-                taken = width(&line);
+                taken = ready_width(&line);
                 last_space = None;
                 if piece == " " && line.is_empty() {
                     continue;
@@ -198,14 +213,25 @@ mod tests {
     fn text_is_cut_and_wrapped_by_columns() {
         assert_eq!(fitted("abcdef", 6), "abcdef");
         assert_eq!(fitted("abcdefg", 6), "abcde…");
-        assert_eq!(fitted("\x1b[1mabcdefg\x1b[0m", 4), "\x1b[1mabc…\x1b[0m");
+        assert_eq!(ready_fitted("\x1b[1mabcdefg\x1b[0m", 4), "\x1b[1mabc…\x1b[0m");
         assert_eq!(fitted("日本語", 5), "日本…");
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
         assert_eq!(wrapped("onetwothree", 4), ["onet", "woth", "ree"]);
         assert_eq!(wrapped("日本語", 3), ["日", "本", "語"]);
-        assert_eq!(width("\x1b[32mok\x1b[0m"), 2);
+        assert_eq!(ready_width("\x1b[32mok\x1b[0m"), 2);
         assert_eq!((fitted("\tx", 5), fitted("\txy", 5)), ("    x".to_owned(), "    …".to_owned()));
         assert_eq!(wrapped("a\tb c", 6), ["a    b", "c"]);
+    }
+
+    #[test]
+    fn invisible_characters_take_the_columns_of_their_escapes() {
+        assert_eq!((width("a\u{200b}b"), width("\u{1b}[31m"), width("\u{fdd0}rm -rf\u{fdd1}")), (8, 10, 18));
+        let text = format!("touch ok {} && rm x \u{1b}[ no end", "\u{200b}".repeat(9));
+        let lines = wrapped(&text, 20);
+        assert!(lines.iter().all(|line| ready_width(line) <= 20), "{lines:?}");
+        assert_eq!(lines.concat().matches("\\u200b").count() + lines.concat().matches("\\u001b").count(), 10);
+        let mark = ColourMarks::of_process().painted(crate::marks::TextStyle::Bold, "one two");
+        assert_eq!((width(&mark), wrapped(&mark, 3).len()), (7, 2));
     }
 
     #[test]

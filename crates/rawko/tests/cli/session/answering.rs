@@ -92,6 +92,27 @@ fn a_person_can_read_all_that_is_asked_for() {
     assert!(shown.contains("says       Done.") && !shown.contains("messages:"), "{shown}");
 }
 
+/// Each invisible character is shown as six letters, which pushed the end of the line off the screen.
+#[test]
+fn invisible_characters_hide_no_part_of_a_command() {
+    for hidden in [r"\u200b", r"\u0007", r"\u001b"] {
+        let command = format!("touch made.txt {} && touch evil.txt", hidden.repeat(25));
+        let script = format!(
+            "- agent: worker\n  steps:\n    - tool_calls: [{{name: Bash, input: {{command: \"{command}\"}}}}]\n    \
+             - text: Denied.\n"
+        );
+        let dir = one_worker(ASKS, &script);
+        let mut pty = task(&dir, &[]);
+        pty.wait_until_ready();
+        let screen = pty.screen();
+        assert_eq!(screen.matches("evil.txt").count(), 2, "in the title and below it\n{screen}");
+        assert!(!screen.contains('…'), "nothing is cut\n{screen}");
+        assert_eq!(screen.replace('\n', "").replace(' ', "").matches(hidden).count(), 50, "{screen}");
+        pty.choose("n");
+        assert_eq!(pty.end().0, Some(0));
+    }
+}
+
 #[test]
 fn a_denial_with_a_reason_is_read_by_the_model() {
     let dir = one_worker(ASKS, DENIED);
