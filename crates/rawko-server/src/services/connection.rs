@@ -95,7 +95,12 @@ fn offer_of(
         }
         let message = match known {
             Some(true) => "the token has another role; services need the role `service`",
-            Some(false) | None => "missing or invalid token",
+            Some(false) => {
+                "invalid token; use the RAWKO_TOKEN of `rawko serve`, or a token with the role `service`"
+            }
+            None => {
+                "missing token; set RAWKO_TOKEN as for `rawko serve`, or to a token with the role `service`"
+            }
         };
         return Err(refused("unauthorized", message));
     }
