@@ -52,14 +52,14 @@ fn instances_are_listed_newest_first() {
         agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
-        parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
+        parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
+        refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
+        review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
+        sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
         $ rawko show o-1
@@ -90,14 +90,14 @@ fn instances_are_listed_newest_first() {
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
+        parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  07a3aa46219a  yes  0  rawko's own refactor_files.yaml
+        refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
+        review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
+        sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
     "#]]

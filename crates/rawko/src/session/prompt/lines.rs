@@ -4,12 +4,15 @@ use std::time::Instant;
 
 use super::{OTHERS_MAX, PromptInput, RequestPrompt, title_of};
 use crate::console::{Console, TextStyle};
-use crate::live_area::wrapped;
+use crate::live_area::{fitted, wrapped};
 use crate::session::markdown::diff_line;
 use crate::standing::PendingAsk;
 
 /// Narrower terminals get the short hint.
 const HINT_COLUMNS: usize = 66;
+
+/// Rows of the hint and of the beginning of a command.
+const OTHER_ROWS: usize = 3;
 
 /// What the input line holds while a request is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,23 +38,10 @@ impl RequestPrompt {
     ) -> Vec<String> {
         let is_ready = self.is_engaged() || self.is_ready(Instant::now(), typed);
         let mut head = self.head(columns, console);
-        let mut tail = Vec::new();
-        if self.has_choices() {
-            for (place, (key, words, _)) in self.choices.iter().enumerate() {
-                let is_selected = self.selected == Some(place);
-                // A choice that is confirmed must be readable.
-                for (number, words) in wrapped(words, columns.saturating_sub(6).max(10)).iter().enumerate() {
-                    let text = match number {
-                        0 => format!("{} {key}  {words}", if is_selected { "›" } else { " " }),
-                        _ => format!("     {words}"),
-                    };
-                    tail.push(match is_selected {
-                        true => console.paint(TextStyle::Bold, &text),
-                        false if is_ready => text,
-                        false => console.paint(TextStyle::Dim, &text),
-                    });
-                }
-            }
+        let mut tail = self.choice_lines(columns, None, is_ready, console);
+        if head.len() + tail.len() + OTHER_ROWS > rows {
+            // A long rule must not push the request off the screen.
+            tail = self.choice_lines(columns, Some(1), is_ready, console);
         }
         if let PromptInput::Field(place) = &self.entry
             && let Some(field) = self.fields.get(*place)
@@ -83,6 +73,44 @@ impl RequestPrompt {
         head.extend(details);
         head.extend(tail);
         head
+    }
+
+    /// Returns the lines of the choices, at most `lines_max` for each that is not selected: a choice that is confirmed must
+    /// be readable.
+    fn choice_lines(
+        &self,
+        columns: usize,
+        lines_max: Option<usize>,
+        is_ready: bool,
+        console: &Console,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        let choices = self.choices.iter().enumerate().filter(|_| self.has_choices());
+        let wide = columns.saturating_sub(6).max(10);
+        for (place, (key, words, _)) in choices {
+            let is_selected = self.selected == Some(place);
+            let mut parts = wrapped(words, wide);
+            if let Some(most) = lines_max.filter(|most| !is_selected && parts.len() > *most) {
+                parts.truncate(most);
+                parts
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|part| *part = fitted(&format!("{part}…"), wide));
+            }
+            for (number, words) in parts.iter().enumerate() {
+                let text = match number {
+                    0 => format!("{} {key}  {words}", if is_selected { "›" } else { " " }),
+                    _ => format!("     {words}"),
+                };
+                lines.push(match is_selected {
+                    true => console.paint(TextStyle::Bold, &text),
+                    false if is_ready => text,
+                    false => console.paint(TextStyle::Dim, &text),
+                });
+            }
+        }
+        lines
     }
 
     /// Returns the lines of the whole request, without its choices.

@@ -95,7 +95,7 @@ fn a_person_can_read_all_that_is_asked_for() {
 /// Each invisible character is shown as six letters, which pushed the end of the line off the screen.
 #[test]
 fn invisible_characters_hide_no_part_of_a_command() {
-    for hidden in [r"\u200b", r"\u0007", r"\u001b", r"\ufdd0"] {
+    for hidden in [r"\u200b", r"\u0007", r"\u001b"] {
         let command = format!("touch made.txt {} && touch evil.txt", hidden.repeat(25));
         let script = format!(
             "- agent: worker\n  steps:\n    - tool_calls: [{{name: Bash, input: {{command: \"{command}\"}}}}]\n    \
