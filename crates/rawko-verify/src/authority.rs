@@ -85,7 +85,7 @@ fn authority(manifest: &Value, other: &Value) -> Vec<ManifestLine> {
         let question = word(approval.get("question"));
         add(true, format!("a person is asked `{question}`"));
         let guarded = [approval.get("guards"), approval.get("inferred")].into_iter().flat_map(list);
-        // An effect that only one of the charts has is no question of approvals.
+        // Approvals are compared for effects that both charts start.
         for effect in guarded.filter(|effect| others.iter().any(|state| starts(state, effect))) {
             add(true, format!("`{}` needs the approval `{question}`", word(&effect)));
         }

@@ -133,7 +133,7 @@ impl LangGraphImporter {
         self.drop_drawn_ends();
     }
 
-    /// LangGraph draws a way to the end where no edge leads: a conditional edge beside unconditional ones, which go on
+    /// LangGraph draws a way to the end where no edge leads: a conditional edge beside unconditional ones, which are taken
     /// whatever the node returns.
     fn drop_drawn_ends(&mut self) {
         let is_drawn = |edge: &LangGraphEdge| {
