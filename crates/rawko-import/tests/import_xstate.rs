@@ -206,3 +206,11 @@ fn machines_of_few_keys_are_imported() {
         assert!(imported.yaml.contains("running"), "{json}: {}", imported.yaml);
     }
 }
+
+/// As `JSON.stringify(machine)` writes it: every state has `on`, and a final one has nothing in it.
+#[test]
+fn a_final_state_may_have_empty_transitions() {
+    let json = r#"{"id": "m", "initial": "a", "states": {"a": {"initial": "b", "states": {"b": {"type": "final", "on": {}, "invoke": []}}}}}"#;
+    let imported = import::xstate(json, ImportOptions::default()).unwrap();
+    assert_eq!(imported.notes, [], "{}", imported.yaml);
+}

@@ -1,6 +1,7 @@
 //! The built-in properties that need the whole graph: traps, stalls, approvals and budgets. Those that a single step
 //! shows are found while exploring.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::explore::ExplorationResult;
@@ -104,36 +105,9 @@ fn approval_respected(
     let graph = &explored.graph;
     let mut best: Option<(usize, Counterexample)> = None;
     for (number, question) in explored.questions.iter().enumerate() {
-        let named =
-            model.invokes().find(|(_, invoke)| invoke.id == *question).map(|(_, invoke)| &invoke.guards);
-        let named = named.filter(|guards| !guards.is_empty());
-        let guarded: Vec<u16> = match named {
-            Some(guards) => {
-                // Items of an `each` are effects of their invoke.
-                let is_named = |effect: &str| {
-                    guards
-                        .iter()
-                        .any(|guard| Some(&**guard) == effect.split('[').next() || **guard == *effect)
-                };
-                (0..explored.effects.len())
-                    .filter(|at| is_named(&explored.effects[*at]))
-                    .map(|at| at as u16)
-                    .collect()
-            }
-            None => {
-                let free: Vec<Arc<str>> =
-                    bases.iter().flat_map(|basis| started_without(basis, number)).collect();
-                // Asking again is not an effect that the answer guards.
-                let is_own = |effect: &str| effect.split('[').next() == Some(&**question);
-                let is_free =
-                    |at: &usize| free.contains(&explored.effects[*at]) || is_own(&explored.effects[*at]);
-                (0..explored.effects.len()).filter(|at| !is_free(at)).map(|at| at as u16).collect()
-            }
-        };
-        let is_refused = |answer: i8| if named.is_some() { answer != 1 } else { answer == 2 };
-        if named.is_some()
-            && let Some(effect) = graph.start_starts.iter().find(|effect| guarded.contains(effect))
-        {
+        let (guarded, is_named) = guarded_by(model, explored, bases, number);
+        let is_refused = |answer: i8| if is_named { answer != 1 } else { answer == 2 };
+        if is_named && let Some(effect) = graph.start_starts.iter().find(|effect| guarded.contains(effect)) {
             let reason = refusal(explored, *effect, question);
             return Some(counterexample(model, &[], None, reason));
         }
@@ -150,6 +124,54 @@ fn approval_respected(
         }
     }
     best.map(|(_, trace)| trace)
+}
+
+/// Returns the effects that an approval is for, and true if the chart names them.
+fn guarded_by(
+    model: &Model,
+    explored: &ExplorationResult,
+    bases: &[&ExplorationResult],
+    number: usize,
+) -> (Vec<u16>, bool) {
+    let question = &explored.questions[number];
+    let invoke = model.invokes().find(|(_, invoke)| invoke.id == *question);
+    let guards = invoke.map(|(_, invoke)| &invoke.guards[..]).unwrap_or_default();
+    let among = |is_guarded: &dyn Fn(&Arc<str>) -> bool| -> Vec<u16> {
+        let effects = (0u16..).zip(&explored.effects);
+        effects.filter(|(_, effect)| is_guarded(effect)).map(|(number, _)| number).collect()
+    };
+    if !guards.is_empty() {
+        // Items of an `each` are effects of their invoke.
+        let is_named =
+            |effect: &Arc<str>| guards.contains(effect) || guards.iter().any(|it| **it == *base(effect));
+        return (among(&is_named), true);
+    }
+    let free: Vec<Arc<str>> = bases.iter().flat_map(|basis| started_without(basis, number)).collect();
+    // Asking again is not an effect that the answer guards.
+    (among(&|effect: &Arc<str>| !free.contains(effect) && base(effect) != &**question), false)
+}
+
+/// Returns the id of the invoke of an effect.
+fn base(effect: &str) -> &str {
+    effect.split('[').next().unwrap_or(effect)
+}
+
+/// Returns the effects that start only after an approval by a question that names none.
+pub(crate) fn needs_approval(model: &Model, explored: &ExplorationResult, question: &str) -> Vec<Arc<str>> {
+    let graph = &explored.graph;
+    let Some(number) = explored.questions.iter().position(|known| **known == *question) else {
+        return Vec::new();
+    };
+    if !graph.complete {
+        return Vec::new();
+    }
+    let (guarded, _) = guarded_by(model, explored, &[explored], number);
+    let refused = graph.edges.iter().map(|edge| graph.label(edge)).filter(|label| label.answers[number] == 2);
+    let started: BTreeSet<u16> = refused.flat_map(|label| label.starts.iter().copied()).collect();
+    let approved = guarded.iter().filter(|effect| !started.contains(effect));
+    let names: BTreeSet<Arc<str>> =
+        approved.map(|effect| base(&explored.effects[usize::from(*effect)]).into()).collect();
+    names.into_iter().collect()
 }
 
 fn refusal(explored: &ExplorationResult, effect: u16, question: &str) -> String {

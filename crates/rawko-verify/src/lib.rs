@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod analysis;
+mod authority;
 mod builtin;
 mod ceiling;
 mod children;
@@ -37,11 +38,12 @@ mod verdicts;
 mod visited;
 mod watch;
 
+pub use authority::{ManifestChange, manifest_changes};
 pub use builtin::BUILT_IN;
 pub use cover::{Cover, cover};
 pub use explore::ExplorationLimits;
 pub use graph::Counterexample;
-pub use manifest::{ManifestChange, manifest, manifest_changes};
+pub use manifest::manifest;
 pub use model::Model;
 pub use reachable::{Reached, reachable};
 pub use report::{PropertyReport, PropertyVerdict, VerifyReport};

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use rawko_core::{DataTemplate, InvokeSpec, Map, NodeId, ServiceClass, Value, World};
+use rawko_core::{ActionKind, DataTemplate, InvokeSpec, Map, NodeId, NodeSpec, ServiceClass, Value, World};
 
 use crate::ceiling::{PER_USD, starts};
-use crate::explore::ExplorationLimits;
+use crate::explore::{ExplorationLimits, ExplorationResult};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::verdicts::explore;
+use crate::{builtin, parts};
 
 /// Returns the manifest of the first chart; the others may be invoked by it.
 pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Value> {
@@ -37,7 +38,7 @@ pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>)
         ("version", Value::str(model.chart.version())),
         ("ceiling", ceiling),
         ("states", Value::list(states(model))),
-        ("approvals", Value::list(approvals(model))),
+        ("approvals", Value::list(approvals(model, &explored))),
     ]))
 }
 
@@ -52,112 +53,82 @@ fn states(model: &Model) -> Vec<Value> {
         let info = model.chart.node(NodeId(number as u32));
         let invokes: Vec<Value> = node.invokes.iter().map(invoke).collect();
         let mut map = Map::default();
+        let (calls, sends) = actions(model, node);
         for key in ["tools", "budget", "loop"] {
             let part = info.policy.get(key);
             if !part.is_null() {
                 map.insert(key.into(), part.clone());
             }
         }
-        if invokes.is_empty() && map.is_empty() {
+        if invokes.is_empty() && map.is_empty() && calls.is_empty() && sends.is_empty() {
             continue;
         }
         map.insert("invokes".into(), Value::list(invokes));
+        for (key, names) in [("calls", calls), ("sends_to", sends)] {
+            if !names.is_empty() {
+                map.insert(key.into(), Value::list(names));
+            }
+        }
         map.shift_insert(0, "state".into(), Value::str(&info.path));
         states.push(Value::Map(Arc::new(map)));
     }
     states
 }
 
-fn invoke(invoke: &InvokeSpec) -> Value {
-    let src = match &invoke.src {
+/// Returns the handlers that the actions of a state call, and the targets outside the chart that they send events to.
+fn actions(model: &Model, node: &NodeSpec) -> (Vec<Value>, Vec<Value>) {
+    let (mut calls, mut sends) = (Vec::new(), Vec::new());
+    let is_own = |target: &str| {
+        matches!(target, "self" | "parent") || model.invokes().any(|(_, invoke)| *invoke.id == *target)
+    };
+    let add = |to: &mut Vec<Value>, name: Value| {
+        if !to.contains(&name) {
+            to.push(name);
+        }
+    };
+    parts::each_action_of(node, &mut |kind| match kind {
+        ActionKind::Call { handler, .. } => add(&mut calls, Value::Str(Arc::clone(handler))),
+        ActionKind::Send { target, .. } => {
+            let target = name_of(target);
+            if !target.as_str().is_some_and(is_own) {
+                add(&mut sends, target);
+            }
+        }
+        _ => {}
+    });
+    (calls, sends)
+}
+
+/// Returns a name as it is written.
+fn name_of(template: &DataTemplate) -> Value {
+    match template {
         DataTemplate::Literal(value) => value.clone(),
         DataTemplate::Expr(expr) => Value::from(format!("computed: {}", expr.text())),
         DataTemplate::List(_) | DataTemplate::Map(_) => Value::Null,
-    };
+    }
+}
+
+fn invoke(invoke: &InvokeSpec) -> Value {
+    let src = name_of(&invoke.src);
     let class = class_of(invoke).map_or(Value::Null, |class| Value::str(class.as_str()));
     Value::map([("id", Value::Str(Arc::clone(&invoke.id))), ("src", src), ("class", class)])
 }
 
-/// Returns the questions to people with the invokes that need their approval.
-fn approvals(model: &Model) -> Vec<Value> {
+/// Returns the questions to people with the effects that need their approval: those that the chart names, or those that
+/// start only after it in all runs.
+fn approvals(model: &Model, explored: &ExplorationResult) -> Vec<Value> {
     let questions = model.invokes().filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human));
+    let names = |names: &[Arc<str>]| Value::list(names.iter().map(|id| Value::Str(Arc::clone(id))).collect());
     let approval = |(node, invoke): (usize, &InvokeSpec)| {
-        let guards = invoke.guards.iter().map(|id| Value::Str(Arc::clone(id))).collect();
-        Value::map([
-            ("question", Value::Str(Arc::clone(&invoke.id))),
-            ("state", Value::str(&model.chart.node(NodeId(node as u32)).path)),
-            ("guards", Value::list(guards)),
-        ])
+        let mut map = Map::default();
+        map.insert("question".into(), Value::Str(Arc::clone(&invoke.id)));
+        map.insert("state".into(), Value::str(&model.chart.node(NodeId(node as u32)).path));
+        map.insert("guards".into(), names(&invoke.guards));
+        let found = builtin::needs_approval(model, explored, &invoke.id);
+        if invoke.guards.is_empty() && !found.is_empty() {
+            map.insert("inferred".into(), names(&found));
+        }
+        Value::Map(Arc::new(map))
     };
     questions.map(approval).collect()
-}
-
-/// One difference between two manifests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ManifestChange {
-    /// True if the new chart may do more.
-    pub is_more: bool,
-    /// The difference in one line, for people.
-    pub text: String,
-}
-
-/// Returns what a change of a chart adds in authority, and what it removes.
-pub fn manifest_changes(old: &Value, new: &Value) -> Vec<ManifestChange> {
-    let (old_lines, new_lines) = (authority(old), authority(new));
-    let mut changes = Vec::new();
-    let mut push = |is_more: bool, text: String| changes.push(ManifestChange { is_more, text });
-    for line in new_lines.iter().filter(|line| !old_lines.contains(line)) {
-        push(!line.is_limit, format!("+ {}", line.text));
-    }
-    for line in old_lines.iter().filter(|line| !new_lines.contains(line)) {
-        push(line.is_limit, format!("- {}", line.text));
-    }
-    for (key, after) in new.get("ceiling").as_map().into_iter().flatten() {
-        let before = old.get("ceiling").get(key);
-        let size = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
-        if before != after {
-            let shown =
-                |value: &Value| if value.is_null() { "no limit".to_owned() } else { value.to_string() };
-            push(size(after) > size(before), format!("{key}: {} → {}", shown(before), shown(after)));
-        }
-    }
-    changes
-}
-
-#[derive(PartialEq)]
-struct ManifestLine {
-    /// It narrows what a chart may do: a blocked tool, a budget, an approval.
-    is_limit: bool,
-    text: String,
-}
-
-fn authority(manifest: &Value) -> Vec<ManifestLine> {
-    let mut lines = Vec::new();
-    let mut add = |is_limit: bool, text: String| lines.push(ManifestLine { is_limit, text });
-    let list = |value: &Value| value.as_list().unwrap_or_default().to_vec();
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    for state in list(manifest.get("states")) {
-        let path = word(state.get("state"));
-        for invoke in list(state.get("invokes")) {
-            add(false, format!("`{path}` invokes {}", word(invoke.get("src"))));
-        }
-        let tools = state.get("tools");
-        list(tools.get("allowed"))
-            .iter()
-            .for_each(|tool| add(false, format!("`{path}` allows {}", word(tool))));
-        list(tools.get("blocked"))
-            .iter()
-            .for_each(|tool| add(true, format!("`{path}` blocks {}", word(tool))));
-        if !state.get("budget").is_null() {
-            add(true, format!("`{path}` has the budget {}", state.get("budget")));
-        }
-    }
-    for approval in list(manifest.get("approvals")) {
-        let question = word(approval.get("question"));
-        add(true, format!("a person is asked `{question}`"));
-        for guarded in list(approval.get("guards")) {
-            add(true, format!("`{}` needs the approval `{question}`", word(&guarded)));
-        }
-    }
-    lines
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rawko_core::expr::Expr;
 use rawko_core::{
-    ActionBlueprint, ActionKind, Blueprint, DataTemplate, Delay, NodeId, ServiceClass, Slot,
+    ActionBlueprint, ActionKind, Blueprint, DataTemplate, Delay, NodeId, NodeSpec, ServiceClass, Slot,
     TransitionTrigger,
 };
 
@@ -272,6 +272,11 @@ pub(crate) fn has_calls(blueprint: &Blueprint) -> bool {
 }
 
 fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKind)) {
+    blueprint.nodes.iter().for_each(|node| each_action_of(node, visit));
+}
+
+/// Visits the actions of one state and of its transitions.
+pub(crate) fn each_action_of<'b>(node: &'b NodeSpec, visit: &mut dyn FnMut(&'b ActionKind)) {
     fn among<'b>(actions: &'b [ActionBlueprint], visit: &mut dyn FnMut(&'b ActionKind)) {
         for action in actions {
             visit(&action.kind);
@@ -284,12 +289,10 @@ fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKin
             }
         }
     }
-    for node in &blueprint.nodes {
-        among(&node.entry, visit);
-        among(&node.exit, visit);
-        node.initial.iter().for_each(|initial| among(&initial.actions, visit));
-        node.transitions.iter().for_each(|transition| among(&transition.actions, visit));
-    }
+    among(&node.entry, visit);
+    among(&node.exit, visit);
+    node.initial.iter().for_each(|initial| among(&initial.actions, visit));
+    node.transitions.iter().for_each(|transition| among(&transition.actions, visit));
 }
 
 pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {

@@ -130,6 +130,22 @@ impl LangGraphImporter {
             let choice = is_conditional.then(|| label.unwrap_or_else(|| self.nodes[target].id.clone()));
             self.edges.push(LangGraphEdge { source, target, choice });
         }
+        self.drop_drawn_ends();
+    }
+
+    /// LangGraph draws a way to the end where no edge leads: a conditional edge beside unconditional ones, which are taken
+    /// whatever the node returns.
+    fn drop_drawn_ends(&mut self) {
+        let is_drawn = |edge: &LangGraphEdge| {
+            let mut others = self.edges.iter().filter(|other| other.source == edge.source);
+            self.nodes[edge.target].id == END
+                && edge.choice.as_deref() == Some(END)
+                && others.clone().filter(|other| other.choice.is_some()).count() == 1
+                && others.any(|other| other.choice.is_none())
+        };
+        let drawn: Vec<bool> = self.edges.iter().map(is_drawn).collect();
+        let mut drawn = drawn.into_iter();
+        self.edges.retain(|_| !drawn.next().unwrap_or(false));
     }
 
     fn named(&self, id: &str) -> Option<usize> {

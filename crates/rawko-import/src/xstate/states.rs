@@ -100,8 +100,13 @@ impl XstateImporter {
                 self.lost(place, "a state whose only child states are history states");
             }
             XstateKind::Final if node != ROOT && self.tree.nodes[node].parent != Some(ROOT) => {
-                let waiting: Vec<_> = WAITING.iter().filter(|key| state.contains_key(**key)).collect();
-                if let Some(key) = waiting.first() {
+                let waits = |value: &Json| match value {
+                    Json::Object(map) => !map.is_empty(),
+                    Json::Array(list) => !list.is_empty(),
+                    other => !other.is_null(),
+                };
+                let waiting = WAITING.iter().find(|key| state.get(**key).is_some_and(waits));
+                if let Some(key) = waiting {
                     self.lost(
                         &place.at(key),
                         format!("`{key}` of a final state: here a final state only ends"),

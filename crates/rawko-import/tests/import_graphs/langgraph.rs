@@ -141,3 +141,12 @@ fn a_graph_without_an_end_has_no_end_state() {
     let graph = imported(AGAIN);
     assert!(!graph.yaml.contains("__end__"), "{}", graph.yaml);
 }
+
+/// LangGraph draws an end for a graph that has none: a conditional edge beside the loop.
+#[test]
+fn a_drawn_end_is_not_a_choice() {
+    let graph = r#"{"nodes": [{"id": "__start__"}, {"id": "a"}, {"id": "b"}, {"id": "__end__"}],
+ "edges": [{"source": "__start__", "target": "a"}, {"source": "a", "target": "b"}, {"source": "b", "target": "a"},
+ {"source": "b", "target": "__end__", "conditional": true}]}"#;
+    expect!["a | b | a"].assert_eq(&walk(graph, &["a=null", "b=null"]));
+}

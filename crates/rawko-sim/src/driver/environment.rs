@@ -34,7 +34,7 @@ impl MachineEnvironment for SimDriver {
 
     fn kind_of(&self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
         if split_item_name(&invoke.id).is_some_and(|(_, index)| index > 0) {
-            self.items.set(self.items.get() + 1);
+            self.items.borrow_mut().insert((instance.key(), Arc::clone(&invoke.id)));
         }
         self.services.borrow_mut().plan(instance, invoke)
     }

@@ -8,7 +8,7 @@ mod recovery;
 mod turn;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use rawko_chart::Resolution;
@@ -114,8 +114,8 @@ pub struct SimDriver {
     pub(crate) next_order: u64,
     pub(crate) next_key: Cell<i64>,
     pub(crate) next_message: Cell<i64>,
-    /// Items of an `each` that were planned so far, without the first of each: bounded by lists, not by loops.
-    pub(crate) items: Cell<usize>,
+    /// Items of an `each` that were planned so far, without the first of each. A loop that starts a list again adds none.
+    pub(crate) items: RefCell<HashSet<(InstanceKey, Arc<str>)>>,
     pub(crate) families: RefCell<FamilyCounts>,
 }
 
@@ -145,7 +145,7 @@ impl SimDriver {
             traces: None,
             next_key: Cell::new(0),
             next_message: Cell::new(0),
-            items: Cell::new(0),
+            items: RefCell::default(),
             families: RefCell::default(),
         };
         driver.restart()?;
@@ -251,7 +251,7 @@ impl SimDriver {
     /// Takes everything that waits at this moment.
     pub fn settle(&mut self) -> Result<DriverTurn, InstanceError> {
         let mut taken = 0;
-        while taken < INPUTS_MAX + (INPUTS_PER_ITEM * self.items.get()).min(INPUTS_OF_ITEMS_MAX) {
+        while taken < INPUTS_MAX + (INPUTS_PER_ITEM * self.items.borrow().len()).min(INPUTS_OF_ITEMS_MAX) {
             match self.turn()? {
                 DriverTurn::Took => taken += 1,
                 turn @ (DriverTurn::Idle | DriverTurn::Crashed | DriverTurn::Runaway) => return Ok(turn),

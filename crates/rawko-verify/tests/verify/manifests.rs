@@ -1,7 +1,7 @@
 //! Ceilings of a manifest, with what child charts start.
 
 use rawko_core::{Value, World};
-use rawko_verify::{ExplorationLimits, Model, Storage, manifest};
+use rawko_verify::{ExplorationLimits, ManifestChange, Model, Storage, manifest, manifest_changes};
 
 use crate::support::model;
 
@@ -112,4 +112,72 @@ states:
 ";
     assert_eq!(ceiling(&[each, &child("tool:Bash")]), "0, 0, 6");
     assert_eq!(shown(&[each, SPENDING], &["tokens", "cost_usd"]), "3600, 2.25");
+}
+
+/// An approval that no `guards` names, a handler, and an agent with few tools.
+const WORK: &str = "
+id: w
+initial: asking
+states:
+  asking:
+    invoke: {id: ask, src: human, onDone: [{target: working, guard: event.data.approved}, {target: done}], onError: done}
+  working:
+    tools: {allowed: [Read, Grep]}
+    invoke: {id: agent, src: 'agent:dev', onDone: done, onError: done}
+  done: {type: final}
+";
+
+fn changes(old: &str, new: &str) -> Vec<String> {
+    let limits = ExplorationLimits { states_max: 2_000, stop: &|_| false, storage: Storage::Exact };
+    let manifest = |text: &str| manifest(&[model(text)], &World::default(), &limits).unwrap();
+    let changes = manifest_changes(&manifest(old), &manifest(new));
+    let shown =
+        |change: &ManifestChange| format!("{} {}", if change.is_more { "more" } else { "less" }, change.text);
+    changes.iter().map(shown).collect()
+}
+
+#[test]
+fn a_list_of_tools_that_is_gone_allows_more() {
+    let open = WORK.replace("    tools: {allowed: [Read, Grep]}\n", "");
+    assert_eq!(changes(WORK, &open), ["more - `working` allows only Read, Grep"]);
+    assert_eq!(changes(&open, WORK), ["less + `working` allows only Read, Grep"]);
+    let fewer = WORK.replace("Read, Grep", "Read");
+    assert_eq!(changes(WORK, &fewer), ["less - `working` allows Grep"]);
+}
+
+#[test]
+fn handlers_and_events_to_others_are_authority() {
+    let action =
+        "entry: [{type: choose, branches: [{guard: 'true', actions: [{type: invoke, handler: pay}]}]}]";
+    let paying = WORK.replace("  working:\n", &format!("  working:\n    {action}\n"));
+    assert_eq!(changes(WORK, &paying), ["more + `working` calls pay"]);
+    let sending = paying.replace("{type: invoke, handler: pay}", "{type: send, target: prod, event: DEPLOY}");
+    assert_eq!(changes(WORK, &sending), ["more + `working` sends events to prod"]);
+}
+
+#[test]
+fn an_approval_that_a_change_bypasses_is_more_authority() {
+    let direct = WORK
+        .replace("initial: asking", "initial: start")
+        .replace("  asking:\n", "  start: {on: {ASK: asking, WORK: working}}\n  asking:\n");
+    assert_eq!(changes(WORK, &direct), ["more - `agent` needs the approval `ask`"]);
+    let retried = WORK
+        .replace("{target: done}], onError: done", "{target: denied}], onError: denied")
+        .replace("  done: {type", "  denied: {on: {AGAIN: asking, WORK: working}}\n  done: {type");
+    // A question that can be asked again has no bound; neither has what it starts.
+    assert!(changes(WORK, &retried).contains(&"more - `agent` needs the approval `ask`".to_owned()));
+}
+
+#[test]
+fn what_limits_a_state_that_is_gone_is_not_missed() {
+    let gone = "
+id: w
+initial: asking
+states:
+  asking: {invoke: {id: ask, src: human, onDone: done, onError: done}}
+  done: {type: final}
+";
+    let changes = changes(WORK, gone);
+    assert!(!changes.iter().any(|change| change.contains("allows only")), "{changes:?}");
+    assert!(changes.contains(&"less - `working` invokes agent:dev".to_owned()), "{changes:?}");
 }

@@ -3,7 +3,7 @@
 use rawko_core::World;
 use rawko_verify::{ExplorationLimits, PropertyVerdict, Storage, verify};
 
-use crate::support::{model, report};
+use crate::support::{model, replay, report};
 
 #[test]
 fn a_start_without_end() {
@@ -51,4 +51,21 @@ fn steps_without_end_are_few_and_the_caller_can_stop() {
     let limits = ExplorationLimits { states_max: 20_000, stop: &stop, storage: Storage::Exact };
     let found = verify(&[model(&text)], &World::default(), &limits).unwrap();
     assert!(found.states < 256 && asked.get() > 2, "{} states, asked {} times", found.states, asked.get());
+}
+
+/// Each round starts a list again. The simulation gives up as soon as for other loops: it took gigabytes before.
+#[test]
+fn a_loop_over_lists_ends_in_the_simulation() {
+    let text = "
+id: m
+initial: a
+states:
+  a: {on: {A: b}}
+  b:
+    on: {'*': {target: b, reenter: true, actions: [{type: send, target: self, event: B}]}}
+    invoke: {id: i, src: svc, each: '[1, 2]', onDone: a, onError: a}
+";
+    let trace = report(&[text]).property("bounded_eventless").unwrap().trace.clone().unwrap();
+    let lines = replay(&[text], &trace);
+    assert!(lines.last().unwrap().error.is_some());
 }
