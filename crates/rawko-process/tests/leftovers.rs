@@ -213,12 +213,13 @@ fn a_killed_host_leaves_nothing_once_another_starts() {
                 .unwrap()
         })
         .collect();
-    for word in &words {
-        while !sleeps(word) {
+    // A host of another test that starts meanwhile ends them, too.
+    for (child, word) in children.iter_mut().zip(&words) {
+        while !sleeps(word) && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    assert!(rawko_process::end_leftovers() >= 4);
+    rawko_process::end_leftovers();
     for ((case, _, _, stays), word) in table.iter().zip(&words) {
         assert_eq!(sleeps(word), *stays, "{case}");
     }
