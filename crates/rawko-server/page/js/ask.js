@@ -7,7 +7,6 @@ import { schemaForm, schemaOf } from './forms.js';
 import { icon } from './icons.js';
 import { notice } from './notices.js';
 import { hunksOf, patch } from './patch.js';
-import { printable, printableRequest } from './printable.js';
 import { inline, prose } from './prose.js';
 import { href } from './route.js';
 import { treeOf } from './tree.js';
@@ -21,7 +20,7 @@ export const askKey = (ask) => `${ask.id}/${ask.invoke}/${ask.since_ms}`;
 
 /** @param {{id: string, invoke: string, input: any, expires_ms?: number}} ask */
 export function askCard(ask, { may, origin = false, answered, to = null }) {
-  const input = printableRequest(ask.input ?? {});
+  const input = ask.input ?? {};
   const form = input.form ?? input.schema ?? input.fields ?? null;
   const fields = form ? schemaForm(schemaOf(form)) : null;
   const comment = h('input', {
@@ -150,7 +149,7 @@ function lines(diff) {
 function optionsOf(input, chosen) {
   if (!Array.isArray(input.options) || !input.options.length) return null;
   const words = (it) => (typeof it === 'string' ? it : (it?.label ?? it?.title ?? JSON.stringify(it)));
-  const button = (it) => h('button', { class: 'button', type: 'button', on: { click: () => chosen(words(it)) } }, printable(words(it)));
+  const button = (it) => h('button', { class: 'button', type: 'button', on: { click: () => chosen(words(it)) } }, words(it));
   return h('div', { class: 'row ask-options', role: 'group', 'aria-label': 'Suggested answers' }, input.options.map(button));
 }
 

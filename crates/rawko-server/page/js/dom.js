@@ -1,5 +1,6 @@
 // Elements without a framework: `h` builds them from text and never from markup, `keyed` keeps a list in step with data.
 // Apart, because everything that is shown goes through here, which is what makes foreign text harmless.
+import { printable } from './printable.js';
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 
@@ -28,16 +29,6 @@ export function s(tag, props, ...children) {
   return element;
 }
 
-/** Characters that reorder text or cannot be seen; the same as in a terminal (`printable` in rawko-chart). */
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|(?<![#*0-9\u00a9\u00ae\u203c-\ufe0d\ufe10-\u{10ffff}])[\ufe0e\ufe0f]/gu;
-
-/** Text with hidden characters as `\uXXXX`: a person sees what they approve. A line end of other systems stays one. */
-export function visible(text) {
-  const escape = (found) => Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
-  return String(text).replaceAll('\r\n', '\n').replace(HIDDEN, escape);
-}
-
 function set(element, name, value) {
   if (value === null || value === undefined || value === false) return;
   if (name === 'class') element.setAttribute('class', value);
@@ -47,7 +38,7 @@ function set(element, name, value) {
   else if (name === 'style') for (const [key, it] of Object.entries(value)) element.style.setProperty(key, it);
   else if (name === 'value') element.value = value;
   else if (name === 'checked') element.checked = value;
-  else element.setAttribute(name, value === true ? '' : TEXTS.has(name) ? visible(value) : String(value));
+  else element.setAttribute(name, value === true ? '' : TEXTS.has(name) ? printable(value) : String(value));
 }
 
 /** Attributes that a person reads. */
@@ -58,7 +49,7 @@ export function append(parent, child) {
   if (Array.isArray(child)) for (const one of child) append(parent, one);
   else if (child instanceof Node) parent.appendChild(child);
   else if (child !== null && child !== undefined && child !== false)
-    parent.appendChild(document.createTextNode(visible(child)));
+    parent.appendChild(document.createTextNode(printable(child)));
 }
 
 /** Puts other children in the place of those that are there. @param {Node} parent @param {...Child} children */
@@ -70,7 +61,7 @@ export function fill(parent, ...children) {
 
 /** Sets the text, and touches nothing if it is that already: a screen reader would hear it again. */
 export function say(element, text) {
-  const wanted = text === null || text === undefined ? '' : visible(text);
+  const wanted = text === null || text === undefined ? '' : printable(text);
   if (element.textContent !== wanted) element.textContent = wanted;
   return element;
 }
