@@ -11,7 +11,7 @@ use crate::layout::{INSTANCE, handler};
 
 /// An invocation that waits for a worker.
 #[derive(Deserialize)]
-struct PendingCall {
+struct WaitingInvocation {
     id: String,
 }
 
@@ -36,7 +36,7 @@ async fn withdraw(restate: &Restate, key: &str) -> Result<(), RestateError> {
     let sql = format!(
         "select id from sys_invocation where target_service_name = '{INSTANCE}' and target_service_key = '{key}'"
     );
-    for PendingCall { id } in restate.admin().query(&sql).await? {
+    for WaitingInvocation { id } in restate.admin().query(&sql).await? {
         // It may have ended meanwhile.
         let _ = restate.admin().kill(&id).await;
     }

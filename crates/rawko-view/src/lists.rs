@@ -60,7 +60,7 @@ pub fn page(reader: &SnapshotReader, filter: &Filter) -> Result<InstancePage, St
     Ok(page)
 }
 
-/// Returns the instances that match the filter, whatever its statuses and waits, and work through a descendant that waits
+/// Returns the instances that match the filter except for its statuses and waits, and work through a descendant that waits
 /// for a person.
 pub fn ancestors(reader: &SnapshotReader, filter: &Filter) -> Result<Vec<AskingAncestor>, StoreError> {
     let store = reader.store();

@@ -74,6 +74,8 @@ fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
         .args(["--checks", checks, "--max-time", &seconds, "--max-examples", "15", "--seed", "7"])
         // A stream never ends.
         .args(["--exclude-path", "/v1/stream"])
+        // A verification takes up to 10 seconds, and the machine is shared.
+        .args(["--request-timeout", "60"])
         .args([
             "--suppress-health-check",
             "all",

@@ -134,7 +134,7 @@ impl LangGraphImporter {
     }
 
     /// LangGraph draws a way to the end where no edge leads: a conditional edge beside unconditional ones, which are taken
-    /// whatever the node returns.
+    /// independently of what the node returns.
     fn drop_drawn_ends(&mut self) {
         let is_drawn = |edge: &LangGraphEdge| {
             let mut others = self.edges.iter().filter(|other| other.source == edge.source);
