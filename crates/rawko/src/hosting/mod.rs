@@ -24,7 +24,8 @@ pub(crate) use local_client::ServePlan;
 pub(crate) use project_context::{ProjectContext, StoreArgs};
 pub(crate) use protocol::{HostAnswer, LoadedChart, RequestRefusal, Rest, SocketRequest};
 #[cfg(feature = "worker")]
-pub(crate) use remote::{HostArgs, WORKER_ANSWERS_WITHIN};
+pub(crate) use remote::HostArgs;
+pub(crate) use remote::WORKER_ANSWERS_WITHIN;
 
 use std::future::Future;
 
