@@ -26,7 +26,8 @@ pub struct AskingAncestor {
 /// Returns the page of [`rawko_store::Store::list`], with the statuses and waits of [`crate::rows::Row`].
 pub fn page(reader: &SnapshotReader, filter: &Filter) -> Result<InstancePage, StoreError> {
     let mut page = reader.store().list(filter)?;
-    let shows = |status: InstanceStatus| filter.shown.contains(&status);
+    let shows = |status: InstanceStatus| filter.shown.is_empty() || filter.shown.contains(&status);
+    let waits = |wait: WaitReason| filter.waits.is_empty() || filter.waits.contains(&wait);
     let by_status = shows(InstanceStatus::Running) != shows(InstanceStatus::Waiting);
     // Without a chart, the list has the descendants themselves.
     let by_person = filter.waits == [WaitReason::Person] && filter.chart.is_some();
@@ -36,22 +37,19 @@ pub fn page(reader: &SnapshotReader, filter: &Filter) -> Result<InstancePage, St
     let mut ancestors = ancestors(reader, filter)?;
     // What no host moves waits for one, also in the store.
     ancestors.retain(|it| filter.driven.includes(&it.row.new));
-    if by_status && shows(InstanceStatus::Running) {
+    if by_status && shows(InstanceStatus::Running) && waits(WaitReason::Work) {
         let waiting: Vec<InstanceKey> =
             ancestors.iter().filter(|it| it.is_waiting).map(|it| it.row.key).collect();
-        let known = |row: &InstanceRow| waiting.contains(&row.key);
         page.total = page.total.saturating_sub(waiting.len() as u64);
-        page.rows.retain(|row| !known(row));
-        return Ok(page);
+        page.rows.retain(|row| !waiting.contains(&row.key));
     }
-    let added: Vec<InstanceRow> = ancestors
-        .into_iter()
-        .filter(|it| it.is_waiting || by_person)
-        .map(|it| it.row)
-        .filter(|row| page.rows.iter().all(|known| known.key != row.key))
-        .collect();
-    page.total = page.total.saturating_add(added.len() as u64);
-    page.rows.extend(added.into_iter().filter(|row| filter.before.is_none_or(|before| row.key < before)));
+    let is_missing = |it: &AskingAncestor| match it.is_waiting {
+        true => shows(InstanceStatus::Waiting) && waits(WaitReason::Person),
+        false => by_person && shows(InstanceStatus::Running),
+    };
+    let missing: Vec<InstanceRow> = ancestors.into_iter().filter(is_missing).map(|it| it.row).collect();
+    page.total = page.total.saturating_add(missing.len() as u64);
+    page.rows.extend(missing.into_iter().filter(|row| filter.before.is_none_or(|before| row.key < before)));
     page.rows.sort_by_key(|row| std::cmp::Reverse(row.key));
     if filter.limit > 0 && page.rows.len() > filter.limit {
         page.rows.truncate(filter.limit);
@@ -153,7 +151,8 @@ mod tests {
         let roots = || Filter { roots_only: true, ..Filter::default() };
         let of_tasks = || Filter { chart: Some("rawko".to_owned()), ..Filter::default() };
         let person = || vec![WaitReason::Person];
-        let table: [(&str, Filter, &[&str]); 7] = [
+        let waiting = |waits| Filter { shown: vec![InstanceStatus::Waiting], waits, ..roots() };
+        let table: [(&str, Filter, &[&str]); 10] = [
             ("all", roots(), &["idle", "other", "busy", "task"]),
             ("running", Filter { shown: vec![InstanceStatus::Running], ..roots() }, &["busy"]),
             (
@@ -178,6 +177,17 @@ mod tests {
             ),
             ("requests", Filter { waits: person(), ..Filter::default() }, &["other", "busy.a", "task.a"]),
             ("tasks with requests", Filter { waits: person(), ..of_tasks() }, &["busy", "task"]),
+            ("waiting for an event", waiting(vec![WaitReason::Event]), &["idle"]),
+            (
+                "tasks that ask and wait",
+                Filter { shown: vec![InstanceStatus::Waiting], waits: person(), ..of_tasks() },
+                &["task"],
+            ),
+            (
+                "tasks that ask and run",
+                Filter { shown: vec![InstanceStatus::Running], waits: person(), ..of_tasks() },
+                &["busy"],
+            ),
         ];
         for (name, filter, expected) in table {
             let page = page(&reader, &filter).unwrap();

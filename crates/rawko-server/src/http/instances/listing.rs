@@ -146,7 +146,8 @@ fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList,
     let page = lists::page(reader, filter)?;
     let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
     let mut counts = Counts::of(&tallies, with_children);
-    if counts.running > 0 {
+    // Requests of other charts are not in the tallies of one chart.
+    if counts.running > 0 && (counts.person > 0 || filter.chart.is_some()) {
         let any = Filter { roots_only: !with_children, outcomes: Vec::new(), ..filter.clone() };
         counts.add_asking(&lists::ancestors(reader, &any)?, filter.chart.is_some());
     }
