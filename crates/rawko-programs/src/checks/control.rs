@@ -39,8 +39,7 @@ impl Control {
         changes: &[FileChange],
         checks: &[ProjectCheck],
     ) -> Self {
-        let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
-        let sources = super::base::globs(&sources);
+        let sources = sources_of(checks);
         let catches_exits = guards::tests_judge_exits(root, changes, snapshot);
         let guarded = guards::are_loaded(root, checks);
         let mut swaps = Vec::new();
@@ -87,8 +86,7 @@ impl Control {
         changes: &[FileChange],
         checks: &[ProjectCheck],
     ) -> Self {
-        let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
-        let sources = super::base::globs(&sources);
+        let sources = sources_of(checks);
         let judges_exits = guards::tests_judge_exits(root, changes, snapshot);
         let is_code = |change: &&FileChange| {
             change.status != ChangeStatus::Deleted && !change.is_test && !sources.is_match(&change.path)
@@ -211,6 +209,12 @@ fn harmless(
     let plain = suppressions::removed(path, before, exits.as_deref().unwrap_or(now)).or(exits);
     let text = plain.as_deref().unwrap_or(now);
     before.and_then(|before| embedded::with_former_tests(path, before, text)).or(plain)
+}
+
+/// Returns the files that the checks list as `sources`.
+fn sources_of(checks: &[ProjectCheck]) -> globset::GlobSet {
+    let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
+    super::base::globs(&sources)
 }
 
 fn kept(folder: &Path, number: usize) -> PathBuf {
