@@ -14,10 +14,11 @@ pub const CALL_VARIABLE: &str = "RAWKO_CALL";
 /// Set in every mark. Real finite limits are smaller, so a mark is not mistaken for one. Marks before release 0.2 had the
 /// bit below it, and random numbers.
 const MARK_BIT: u64 = 1 << 62;
-/// Below it: the process id of the host, the end of its start time, and a counter.
+/// Below it: the process id of the host, the end of its start time, and a counter. A call that is still running after a
+/// million others would share its mark.
 const PID_BITS: u32 = 22;
 const START_BITS: u32 = 20;
-const COUNT_BITS: u32 = 18;
+const COUNT_BITS: u32 = 20;
 
 /// The host that a mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
