@@ -259,6 +259,8 @@ impl<'a> TerminalSession<'a> {
                 self.catch_up(console)?;
                 if self.looked_at != Some(self.tail.seq()) {
                     self.look(&reader)?;
+                    // The state may be newer than the printed records: a request comes after the text that led to it.
+                    self.catch_up(console)?;
                 }
                 if is_idle && self.tail.seq() != asked_at {
                     break;
