@@ -174,7 +174,7 @@ async fn a_call_within_a_call_ends_with_the_outer_one() {
 
 /// A mark as the calls of a host with this process id and start carry it.
 fn mark_of(host: u32, start: u64) -> u64 {
-    1 << 62 | u64::from(host) << 38 | (start & 0xf_ffff) << 18 | 7
+    1 << 62 | u64::from(host) << 40 | (start & 0xf_ffff) << 20 | 7
 }
 
 fn start_of(process: u32) -> u64 {
