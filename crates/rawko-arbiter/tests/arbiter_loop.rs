@@ -143,8 +143,10 @@ proptest! {
     fn every_task_ends_within_its_limits(script in prop::collection::vec((fate(), answer()), 1..12)) {
         let mut simulation = begin();
         let mut line = simulation.start();
-        // Each iteration has a selection, an execution and an evaluation, and each of the three failures a wait.
-        let steps_max = MAX_ITERATIONS as usize * 3 + 40;
+        // Each iteration has a selection, an execution and an evaluation. A busy provider delays each question to the
+        // arbiter six times, every failure of an agent has a wait, and the end has the state `closing`.
+        let question_max = 1 + 6 * 2;
+        let steps_max = MAX_ITERATIONS as usize * (2 * question_max + 2) + 10;
         for (fate, answer) in script.iter().cycle().take(steps_max) {
             if line.status == "done" {
                 break;
