@@ -48,7 +48,7 @@ async fn its_environment_is_what_settings_say_and_nothing_else() {
     let names = "env | sed 's,^RAWKO_CALL=.*,RAWKO_CALL=MARK,' | grep -v '^PWD=\\|^_=\\|^SHLVL=\\|^PATH=' | sort | python3 -c 'import sys, json; print(json.dumps(sys.stdin.read().split()))'";
     let set = [("TOKEN", "s3cret"), ("CARRIER", "c4rrier"), ("HOME", "here"), ("OTHER", "no")];
     let beside = ", env: {REGION: eu, KEY: \"k-${TOKEN}\", PORT: 80}, pass_env: [CARRIER, UNSET]";
-    expect![[r#"ok ["CARGO_NET_OFFLINE=true","CARRIER=c4rrier","HOME=/tmp/home","KEY=k-s3cret","PORT=80","RAWKO_ATTEMPT=2","RAWKO_IDEMPOTENCY_KEY=order-1/4/0","RAWKO_INSTANCE=order-1","REGION=eu","TERM=dumb","TMPDIR=/tmp","npm_config_offline=true"]"#]].assert_eq(&shown(run(names, beside, &set).await));
+    expect![[r#"ok ["CARGO_NET_OFFLINE=true","CARRIER=c4rrier","HOME=/tmp/home","KEY=k-s3cret","PORT=80","RAWKO_ATTEMPT=2","RAWKO_CALL=MARK","RAWKO_IDEMPOTENCY_KEY=order-1/4/0","RAWKO_INSTANCE=order-1","REGION=eu","TERM=dumb","TMPDIR=/tmp","npm_config_offline=true"]"#]].assert_eq(&shown(run(names, beside, &set).await));
 }
 
 #[tokio::test]

@@ -39,16 +39,16 @@ impl Toolbox {
         path: &str,
         from: Option<u32>,
         count: Option<u32>,
-        grant: &Grant,
+        (grant, clearance): (&Grant, Clearance<'_>),
     ) -> ToolOutcome {
         let input = Value::map([("path", Value::str(path))]);
         let checked = grant.check(Builtin::Read.name());
-        let cleared = checked.and_then(|()| self.cleared("Read", &input, grant, Clearance::default()));
+        let cleared = checked.and_then(|()| self.cleared("Read", &input, grant, clearance));
         if let Err(refused) = cleared {
             return refused.outcome("");
         }
         let (tools, path) = (Arc::clone(&self.tools), path.to_owned());
-        let check = self.place_check(Builtin::Read, grant, Clearance::default());
+        let check = self.place_check(Builtin::Read, grant, clearance);
         let read = move || files::raw(&tools.project, &path, (from, count), &check);
         let done = tokio::task::spawn_blocking(read).await;
         match done {

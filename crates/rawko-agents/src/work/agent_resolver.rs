@@ -8,9 +8,11 @@ use rawko_core::{Map, Value};
 use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceError};
 use serde_json::json;
 
+use super::own_charts::{PROGRAM_CHART, is_own_program_chart};
 use super::types::{AgentInput, CallPolicy, ChartOutput};
 use super::{AgentServices, charts};
 use crate::agent::{AgentFile, AgentKind};
+use rawko_tools::{AskMode, Permissions};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -22,6 +24,9 @@ impl AgentResolver for AgentServices {
                 Ok(AgentBinding::Chart { chart: "agent".into(), input: input(agent, casting) })
             }
             AgentKind::Human => Ok(AgentBinding::Person { input: asked(agent, casting.input) }),
+            AgentKind::Process | AgentKind::Acp if self.may_ask(agent, casting) => {
+                Ok(AgentBinding::Chart { chart: PROGRAM_CHART.into(), input: asking_input(agent, casting) })
+            }
             AgentKind::Process | AgentKind::Acp => Ok(AgentBinding::Service),
             AgentKind::Chart => charts::binding(agent, casting),
         }
@@ -75,6 +80,24 @@ impl AgentServices {
         Err(ServiceError::new(Category::Unknown, message))
     }
 
+    /// Returns true if a call of a program may need the approval of a person. Then the program works in turns of a chart, in
+    /// which a request can wait. In a copy of the project of its own it cannot: a turn ends with the copy's commit.
+    fn may_ask(&self, agent: &AgentFile, casting: &AgentRequest<'_>) -> bool {
+        let given: AgentInput = casting.input.read().unwrap_or_default();
+        let is_apart = agent.isolation || !given.isolation.is_null() || !given.worktree.is_null();
+        if is_apart || is_own_program_chart(casting.policy) {
+            return false;
+        }
+        let mode = CallPolicy::read(casting.policy).permission_mode;
+        let is_refused = mode.as_deref() == Some("deny");
+        // A run that waits for a person also asks about hosts.
+        let is_attended = mode.as_deref() == Some("wait");
+        let grant = given.grant.unwrap_or_default();
+        let mut sets = self.permissions.iter().chain(&agent.permissions).chain(&grant.permissions);
+        let is_refused = is_refused || sets.clone().any(|set| set.mode == Some(AskMode::Deny));
+        !is_refused && (is_attended || sets.any(Permissions::may_ask))
+    }
+
     /// A skill may limit an agent, so an agent does not run without a skill that its file names.
     fn insist_on_skills(&self, agent: &AgentFile) -> Result<(), ServiceError> {
         let is_known = |name: &&String| self.words.skills.iter().any(|skill| skill.name == **name);
@@ -117,6 +140,16 @@ pub(super) fn input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
         own.insert("data".into(), Value::Map(rest.into()));
     }
     Value::Map(own.into())
+}
+
+/// Builds the input of the chart `program_agent`: the caller's own, which the program gets.
+fn asking_input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
+    let request = match casting.input {
+        Value::Map(_) => casting.input.clone(),
+        Value::Null => Value::Map(Arc::default()),
+        other => Value::map([("prompt", other.clone())]),
+    };
+    Value::map([("agent", Value::str(&agent.name)), ("request", request)])
 }
 
 /// Returns the response schema of an agent whose file declares verdicts: one of these words, and a report. Other agents

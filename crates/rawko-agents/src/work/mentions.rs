@@ -112,7 +112,7 @@ async fn attached(
     if !images.is_empty() {
         return std::iter::once(text(format!("[image {path}]"))).chain(images).collect();
     }
-    let whole = agent_services.toolbox.read_text(path, None, None, grant).await;
+    let whole = agent_services.toolbox.read_text(path, None, None, (grant, Clearance::default())).await;
     let content = cut(whole.content, *left, "attached files are limited; read the rest with Read");
     *left = left.saturating_sub(content.len());
     vec![text(format!("[file {path}]\n{content}\n[end of file]"))]

@@ -24,6 +24,7 @@ mod models;
 mod observed_provider;
 mod open;
 mod outside;
+mod own_charts;
 mod patch;
 mod permit;
 mod profiles;
@@ -73,7 +74,7 @@ use rawko_programs::mcp::McpServers;
 use rawko_tools::{GrantLayer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
-pub const CHARTS: [(&str, &str); 13] = [
+pub const CHARTS: [(&str, &str); 14] = [
     ("rawko's own agent.yaml", include_str!("../../charts/agent.yaml")),
     ("rawko's own dry_run.yaml", include_str!("../../charts/dry_run.yaml")),
     ("rawko's own issue_to_patch.yaml", include_str!("../../charts/issue_to_patch.yaml")),
@@ -81,6 +82,7 @@ pub const CHARTS: [(&str, &str); 13] = [
     ("rawko's own parallel.yaml", include_str!("../../charts/parallel.yaml")),
     ("rawko's own pipeline.yaml", include_str!("../../charts/pipeline.yaml")),
     ("rawko's own plan_build.yaml", include_str!("../../charts/plan_build.yaml")),
+    ("rawko's own program_agent.yaml", include_str!("../../charts/program_agent.yaml")),
     ("rawko's own refactor_files.yaml", include_str!("../../charts/refactor_files.yaml")),
     ("rawko's own research.yaml", include_str!("../../charts/research.yaml")),
     ("rawko's own review_diff.yaml", include_str!("../../charts/review_diff.yaml")),

@@ -275,6 +275,20 @@ fn unanswered(messages: &[Message]) -> Vec<MessagePart> {
     asked.map(|asked| MessagePart::ToolResult(result(asked))).collect()
 }
 
+/// Returns the text of a prompt.
+pub(super) fn prompt_text(given: &Value) -> String {
+    let parts = prompt(given).unwrap_or_default().into_iter();
+    let texts = parts.filter_map(|part| match part {
+        MessagePart::Text { text } => Some(text),
+        MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_)
+        | MessagePart::Reasoning(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
 /// Parses text, or a list of parts with images among them.
 fn prompt(prompt: &Value) -> Result<Vec<MessagePart>, ServiceError> {
     match prompt {

@@ -8,8 +8,9 @@ use rawko_host::{Category, ServiceCall, ServiceError, Settings, SettingsReader};
 
 use super::AgentServices;
 use super::delegate::TASK;
+use super::own_charts::is_own_program_chart;
 use super::types::{
-    AuditedInput, CallFailure, CallPolicy, HostRequest, PermitDecision, PermitInput, PermitOutput,
+    AskedCall, AuditedInput, CallFailure, HostRequest, PermitDecision, PermitInput, PermitOutput,
     QuestionRequest, ToolInput, value,
 };
 use rawko_model::ToolUse;
@@ -35,7 +36,7 @@ impl AgentServices {
         grant
     }
 
-    /// Adds the hosts that the person approved earlier in this run. Only rawko's own chart is known to pass on answers of
+    /// Adds the hosts that the person approved earlier in this run. Only rawko's own charts are known to pass on answers of
     /// people and nothing else.
     pub(super) fn with_approved_hosts(
         &self,
@@ -43,7 +44,7 @@ impl AgentServices {
         hosts: &[String],
         call: &ServiceCall,
     ) -> Grant {
-        if !hosts.is_empty() && self.is_own_chart(call) {
+        if !hosts.is_empty() && (self.is_own_chart(call) || is_own_program_chart(&call.policy)) {
             grant.add_permissions([Permissions::answered_hosts(hosts.iter().map(String::as_str))]);
         }
         grant
@@ -78,18 +79,6 @@ impl AgentServices {
     pub(super) fn fresh_if_asking(&self, asked: &ToolUse, grant: Grant) -> Grant {
         let judgement = self.toolbox.judge(&asked.name, &asked.input, &self.within(&grant), None);
         if judgement.effect == PermissionEffect::Ask { self.fresh(&grant) } else { self.within(&grant) }
-    }
-
-    /// Returns true if a call comes from rawko's own chart `agent`, the only one that is known to pass on approvals of
-    /// people and nothing else.
-    pub(super) fn is_own_chart(&self, call: &ServiceCall) -> bool {
-        let own = self.own_chart.get_or_init(|| {
-            let editions = super::editions();
-            editions.iter().find(|edition| edition.chart.id() == "agent").map(|edition| edition.chart.hash())
-        });
-        let hex = |hash: &[u8; 16]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let chart = CallPolicy::of(call).chart;
-        own.as_ref().is_some_and(|own| chart.as_deref() == Some(hex(own).as_str()))
     }
 }
 
@@ -249,7 +238,7 @@ pub(super) fn host_request(
         return None;
     }
     let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
-    if is_refused || !agent_services.is_own_chart(call) {
+    if is_refused || !(agent_services.is_own_chart(call) || is_own_program_chart(&call.policy)) {
         return None;
     }
     let hosts: Vec<String> = wanted.iter().map(|one| one.host.clone()).collect();
@@ -297,6 +286,18 @@ fn request(
         runs: agent_services.toolbox.printed_line(&asked.name, &asked.input),
         ..PersonRequest::new(title, prompt, judgement.expires_ms)
     }
+}
+
+/// Builds the request for a call of a program, which is made in its next turn if a person approves it.
+pub(super) fn asked_call(
+    agent_services: &AgentServices,
+    agent: &str,
+    asked: &ToolUse,
+    judgement: &Judgement,
+) -> AskedCall {
+    let request = value(&request(agent_services, Some(agent), asked, judgement));
+    let (tool, input, rule) = (asked.name.clone(), asked.input.clone(), judgement.rule.clone());
+    AskedCall { tool, input, rule, request, hosts: Vec::new() }
 }
 
 /// Returns the state of a call for the toolbox. An approval counts only if it comes from rawko's own chart.

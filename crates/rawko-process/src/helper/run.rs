@@ -153,9 +153,8 @@ fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Pr
 fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env).process_group(0);
-    if prepared.init.is_none() {
-        command.envs([spec.call]);
-    }
+    // Also in a namespace, where nothing is found by it: another rawko reads that it is within a call.
+    command.envs([spec.call]);
     if spec.confined.is_some() && !layers.has(KernelLayer::MountNamespace) {
         command.envs(spec.env_without_view);
     }

@@ -22,7 +22,7 @@ pub(crate) struct Spec {
     pub(crate) limits: ProcessLimits,
     /// The soft limit of file locks that marks the processes of the call.
     pub(crate) mark: u64,
-    /// The variable that marks them where there is no PID namespace.
+    /// The variable that marks them: they are found by it where there is no PID namespace, and another rawko knows its place.
     pub(crate) call: (String, String),
     /// Replaces variables where the file system cannot be replaced: without a mount namespace the private home is a
     /// directory of the host.

@@ -7,7 +7,9 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_process::{AuthorityWatch, Confinement, LaunchError, Processes, Profile, network_hint};
+use rawko_process::{
+    AuthorityWatch, Confinement, LaunchError, Processes, Profile, ReachedHosts, network_hint,
+};
 use rawko_settings::Environment;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -40,6 +42,7 @@ pub(crate) struct AgentProcess {
     authority: AuthorityWatch,
     /// True if it can reach any host.
     has_network: bool,
+    connections: ReachedHosts,
 }
 
 impl AgentLaunch {
@@ -60,7 +63,7 @@ impl AgentLaunch {
             LaunchError::Program(error) => self.not_started(&error, environment),
             LaunchError::Confinement(why) => why,
         })?;
-        let authority = launched.authority;
+        let (authority, connections) = (launched.authority, launched.connections);
         let (mut child, processes) = (launched.child, Arc::new(launched.processes));
         let lost = || format!("lost track of the process `{}`", self.program);
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
@@ -77,6 +80,7 @@ impl AgentLaunch {
                 ended,
                 authority,
                 has_network,
+                connections,
             },
             stdin,
             stdout,
@@ -130,6 +134,11 @@ impl AgentProcess {
     /// The same if rawko is killed in a turn.
     pub(crate) fn guard_authority(&mut self) {
         self.authority.guard();
+    }
+
+    /// Returns the hosts that a person has to approve first, each with the rule that asks.
+    pub(crate) fn wanted_hosts(&self) -> Vec<(String, String)> {
+        self.connections.wanted()
     }
 
     #[cfg(feature = "mcp")]

@@ -53,6 +53,9 @@ pub trait ProgramHost: Send + Sync {
         Box::pin(ready(Err(NO_FILES.to_owned())))
     }
 
+    /// Receives the hosts that the program was refused because a person has to approve them, each with the rule that asks.
+    fn wanted(&self, _hosts: Vec<(String, String)>) {}
+
     /// Receives a call that the program ran by itself, when it reports its end.
     fn returned(&self, _result: EndedCall) {}
 }

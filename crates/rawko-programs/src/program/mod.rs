@@ -131,6 +131,7 @@ impl ProgramAgent {
         };
         child.end().await;
         child.restore_authority();
+        host.wanted(child.wanted_hosts());
         result
     }
 }

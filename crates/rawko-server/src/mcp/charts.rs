@@ -22,7 +22,8 @@ pub(super) const TASK: &str = "rawko_task";
 const NAME_CHARS_MAX: usize = 128;
 
 /// Charts of rawko itself that other parts of it start, never a caller.
-const INTERNAL: [&str; 6] = ["agent", "agent_lifecycle", "channel", "speaker", "task_queue", "trigger_log"];
+const INTERNAL: [&str; 7] =
+    ["agent", "agent_lifecycle", "channel", "program_agent", "speaker", "task_queue", "trigger_log"];
 
 impl McpServer {
     /// Returns the newest version of each published chart that a caller may start.

@@ -128,6 +128,13 @@ impl Permissions {
             && !self.is_broken
     }
 
+    /// Returns true if a call may need the approval of a person by these rules.
+    pub fn may_ask(&self) -> bool {
+        let is_list = !self.allow.is_empty() && self.default.is_none();
+        let has_rules = !self.ask.is_empty() || !self.ask_after_untrusted.is_empty();
+        has_rules || is_list || self.is_broken || self.default == Some(PermissionEffect::Ask)
+    }
+
     /// Names a list for messages: ``` `permissions.deny` of .rawko/config.yaml ```.
     fn list(&self, key: &str) -> String {
         format!("`permissions.{key}` of {}", self.file)

@@ -290,3 +290,44 @@ statechart:
     assert_eq!(run(both, true).0, "service check program server", "the person's own approval");
     assert_eq!(run(both, false).0, "", "a project does not approve");
 }
+
+/// An agent that is a program is asked about when its turn ends, also if it failed for lack of the host.
+#[test]
+fn a_host_of_a_program_waits_for_a_person() {
+    if !has_namespaces() {
+        return;
+    }
+    let port = server();
+    let program = format!(
+        "import json, sys, urllib.request as u\njson.loads(sys.stdin.readline())\nu.urlopen('http://127.0.0.1:{port}/', timeout=9).read()\nopen('reached', 'w')\nprint(json.dumps({{'type': 'done', 'text': 'done'}}), flush=True)\n"
+    );
+    let chart = "
+statechart:
+  id: look
+  initial: program
+  states:
+    program: {invoke: {src: 'agent:prog', input: {prompt: \"'x'\"}, onDone: over, onError: failed}}
+    over: {type: final}
+    failed: {type: final, tags: [error]}
+";
+    let agent =
+        "---\nname: prog\nwhenToUse: x\nkind: process\ncommand: [/usr/bin/python3, reach.py]\n---\nx\n";
+    for (answer, is_reached) in [("approve", true), ("deny", false)] {
+        let settings = format!("{}permissions: {{ask: [Network]}}\n", listed(port));
+        let project = Project::new(&settings, "", &[]);
+        let write = |name: &str, text: &str| fs::write(project.dir.path().join(name), text).unwrap();
+        write("look.yaml", chart);
+        write("reach.py", &program);
+        write(".rawko/agents/prog.md", agent);
+        let done = project.rawko(&["run", "look.yaml", "--id", "t"]);
+        assert_eq!(done.status.code(), Some(55), "{answer}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(!project.has("reached"), "{answer}");
+        let question = asked(&project);
+        assert!(question.contains("Connect to 127.0.0.1"), "{question}");
+        let answered = project.rawko(&[answer, "t"]);
+        let said = String::from_utf8_lossy(&answered.stdout).into_owned();
+        assert_eq!(project.has("reached"), is_reached, "{answer}: {said}");
+        // A host that was denied is not asked about again.
+        assert!(answered.status.code() != Some(55), "{answer}: {said}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Programs that agents can influence: every way to start one, as root and as an unprivileged user, against one table of
 //! attempts; and what happens to processes when a call, or rawko itself, ends.
 
+mod calls;
 mod classes;
 mod endings;
 mod scene;

@@ -17,6 +17,7 @@ mod launcher;
 mod left_behind;
 mod means;
 mod portable;
+mod program_questions;
 mod questions;
 mod rules;
 mod shell;

@@ -17,13 +17,13 @@ use super::request;
 use super::transcript::ProgramTranscript;
 use crate::work::call_hooks::CallWithHooks;
 use crate::work::tool::{self, noticed};
-use crate::work::types::{AgentRun, CallPolicy, value};
+use crate::work::types::{AgentRun, ApprovedCall, AskedCall, CallPolicy, value};
 use crate::work::{AgentServices, untrusted_text};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, LoopVerdict};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{Message, MessagePart, ToolResult, ToolUse, Usage};
 use rawko_programs::program::{CancelFuture, ProgramHost, TurnResult};
-use rawko_tools::{Clearance, Grant, ToolCall, ToolFuture, ToolOutcome};
+use rawko_tools::{Clearance, Grant, ToolCall, ToolFuture, ToolOutcome, WantedHost};
 
 /// Longer texts are cut in reports.
 const REPORT_CHARS: usize = 2000;
@@ -59,6 +59,12 @@ pub(super) struct WorkState {
     runs: u64,
     /// The agent's session id, for resuming.
     pub(super) session: Option<String>,
+    /// Calls that a person approved, and that were not made yet.
+    pub(super) approvals: Vec<ApprovedCall>,
+    /// The first call that needs a person.
+    pub(super) question: Option<AskedCall>,
+    /// Hosts that the program was refused, and that a person may approve.
+    pub(super) wanted: Vec<WantedHost>,
     halt: Option<Halt>,
     /// Text that the caller has not heard of.
     unreported: String,
@@ -85,6 +91,9 @@ impl<'w> Attendant<'w> {
             untrusted: untrusted_text::sources(&input.untrusted, &[]),
             runs: 0,
             session: request::session(call),
+            approvals: request::approvals(call),
+            question: None,
+            wanted: Vec::new(),
             halt: None,
             unreported: String::new(),
             reports: 0,
@@ -234,6 +243,10 @@ impl<'w> Attendant<'w> {
         };
         let untrusted = self.state().untrusted.first().cloned();
         let idempotency = format!("{}/{run}", self.call.idempotency);
+        let approval = match self.clear(&asked.name, &asked.input) {
+            Ok(approval) => approval,
+            Err(refused) => return refused,
+        };
         let call = ToolCall {
             name: &asked.name,
             input: &asked.input,
@@ -241,19 +254,23 @@ impl<'w> Attendant<'w> {
             idempotency: &idempotency,
             plan: &plan,
             notes: &Value::NULL,
-            // The program waits for its result, so a person cannot be asked first.
-            clearance: Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() },
+            clearance: Clearance {
+                approved: approval.is_some(),
+                untrusted: untrusted.as_deref(),
+                ..Clearance::default()
+            },
         };
-        if let Err(refused) = self.admit(&asked.name, &idempotency).await {
+        if let Err(refused) = self.admit_cleared(&asked.name, &idempotency, approval.as_ref()).await {
             return refused;
         }
+        let grant = self.grant_of(&asked.name, &asked.input);
         let hooked = CallWithHooks {
             agent_services: self.agent_services,
             asked,
             instance: &self.call.instance,
-            grant: &self.grant,
+            grant: &grant,
         };
-        let outcome = hooked.run(self.agent_services.toolbox.run(call, &self.grant)).await;
+        let outcome = hooked.run(self.agent_services.toolbox.run(call, &grant)).await;
         self.note(asked, &outcome);
         let source = untrusted_text::source(self.agent_services, asked, &outcome);
         self.taint(source.clone());
@@ -326,6 +343,10 @@ impl ProgramHost for Attendant<'_> {
 
     fn spent(&self, so_far: Usage) {
         self.state().account.spent(so_far);
+    }
+
+    fn wanted(&self, hosts: Vec<(String, String)>) {
+        self.refused_hosts(hosts);
     }
 
     fn cancelled(&self) -> CancelFuture<'_> {

@@ -74,16 +74,28 @@ impl<'a> Coder<'a> {
                 (Ok(all), Ok(places)) => (all, places),
                 (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
             };
-        let (mut verdicts, mut refusal) = (Vec::new(), None);
+        let (mut verdicts, mut refusal, mut taken) = (Vec::new(), None, Vec::new());
         for RequiredTool { tool, input } in &all {
             let untrusted = self.attendant.state().untrusted.first().cloned();
-            let clearance = Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() };
-            let judged = toolbox.judge(tool, input, &self.attendant.grant, untrusted.as_deref());
-            let outcome = toolbox.permits(tool, input, &self.attendant.grant, clearance).await;
-            verdicts.push(verdict(tool, &judged, &outcome));
+            let cleared = self.attendant.clear(tool, input);
+            let approved = matches!(&cleared, Ok(Some(_)));
+            let clearance = Clearance { approved, untrusted: untrusted.as_deref(), ..Clearance::default() };
+            let grant = self.attendant.grant_of(tool, input);
+            let judged = toolbox.judge(tool, input, &grant, untrusted.as_deref());
+            let (outcome, basis) = match cleared {
+                Ok(approval) => (toolbox.permits(tool, input, &grant, clearance).await, approval),
+                Err(refused) => (refused, None),
+            };
+            let words = basis.as_ref().map(|approval| format!("; {}", approval.basis()));
+            verdicts.push(verdict(tool, &judged, &outcome) + &words.unwrap_or_default());
+            taken.extend(basis);
             if outcome.is_error {
                 refusal.get_or_insert(outcome);
             }
+        }
+        if refusal.is_some() {
+            // The operation is not done: its approvals are for the next attempt.
+            self.attendant.state().approvals.append(&mut taken);
         }
         let names: Vec<String> = all.iter().map(|required| self.service(&required.tool)).collect();
         let verdicts = verdicts.join("; ");
@@ -155,11 +167,17 @@ impl<'a> Coder<'a> {
         let tool_use = ToolUse { id: id.clone(), name: "Read".into(), input };
         let attendant = self.attendant;
         let key = self.key(&id);
+        let subject = Value::map([("path", Value::str(&path))]);
         let reading = async {
-            match attendant.admit("Read", &key).await {
-                Ok(()) => {
-                    attendant.agent_services.toolbox.read_text(&path, from, count, &attendant.grant).await
-                }
+            let approval = match attendant.clear("Read", &subject) {
+                Ok(approval) => approval,
+                Err(refused) => return refused,
+            };
+            let clearance = Clearance { approved: approval.is_some(), ..Clearance::default() };
+            let grant = attendant.grant_of("Read", &subject);
+            let toolbox = &attendant.agent_services.toolbox;
+            match attendant.admit_cleared("Read", &key, approval.as_ref()).await {
+                Ok(()) => toolbox.read_text(&path, from, count, (&grant, clearance)).await,
                 Err(refused) => refused,
             }
         };
@@ -179,18 +197,27 @@ impl<'a> Coder<'a> {
         let attendant = self.attendant;
         let idempotency = self.key(&id);
         let untrusted = attendant.state().untrusted.first().cloned();
-        let call = ToolCall {
-            name: "Write",
-            input: &input,
-            instance: &attendant.call.instance,
-            idempotency: &idempotency,
-            plan: &Value::NULL,
-            notes: &Value::NULL,
-            clearance: Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() },
-        };
         let writing = async {
-            match attendant.admit("Write", &idempotency).await {
-                Ok(()) => attendant.agent_services.toolbox.run(call, &attendant.grant).await,
+            let approval = match attendant.clear("Write", &input) {
+                Ok(approval) => approval,
+                Err(refused) => return refused,
+            };
+            let call = ToolCall {
+                name: "Write",
+                input: &input,
+                instance: &attendant.call.instance,
+                idempotency: &idempotency,
+                plan: &Value::NULL,
+                notes: &Value::NULL,
+                clearance: Clearance {
+                    approved: approval.is_some(),
+                    untrusted: untrusted.as_deref(),
+                    ..Clearance::default()
+                },
+            };
+            let grant = attendant.grant_of("Write", &input);
+            match attendant.admit_cleared("Write", &idempotency, approval.as_ref()).await {
+                Ok(()) => attendant.agent_services.toolbox.run(call, &grant).await,
                 Err(refused) => refused,
             }
         };
@@ -242,6 +269,10 @@ impl ProgramHost for Coder<'_> {
 
     fn spent(&self, so_far: Usage) {
         self.attendant.spent(so_far);
+    }
+
+    fn wanted(&self, hosts: Vec<(String, String)>) {
+        self.attendant.refused_hosts(hosts);
     }
 
     fn cancelled(&self) -> CancelFuture<'_> {

@@ -2,6 +2,7 @@
 //! work is one call to the host, but their permissions are decided like those of models.
 
 mod account;
+mod approvals;
 mod attendant;
 mod coder;
 mod halt;
@@ -25,7 +26,8 @@ use self::report::WorkReport;
 use self::stopping::{AfterTurn, RepeatedRequests, StoppedWork};
 use super::attachments::{AttachedImages, load_all};
 use super::open::Isolation;
-use super::types::{AgentResult, CallPolicy, CloseOutput, value};
+use super::own_charts::is_own_program_chart;
+use super::types::{AgentResult, AskedCall, CallPolicy, CloseOutput, value};
 use super::{AgentServices, open, trees};
 use crate::agent::{AgentCommand, AgentFile, AgentKind};
 use rawko_arbiter::loop_control::LoopSettings;
@@ -67,8 +69,9 @@ async fn turn(agent_services: &AgentServices, call: ServiceCall) -> Result<Agent
     let phase = open::phase(agent_services, input.phase.as_deref())?;
     let grant =
         agent_services.within(&open::grant(agent_services, agent, phase, input.grant.as_ref(), &call));
+    let grant = agent_services.with_approved_hosts(grant, &request::hosts(&call), &call);
     let time = Duration::from_millis(input.time_ms.unsigned_abs());
-    let program = program(agent_services, agent, time, &grant)?;
+    let program = program(agent_services, agent, time, &grant, &call)?;
     let loops = agent_services.loops.narrowed(&CallPolicy::of(&call).loops);
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
@@ -119,7 +122,18 @@ impl ProgramJob<'_> {
     async fn run(&self, first: TurnRequest) -> Result<AgentResult, ServiceError> {
         let (mut request, mut rounds) = (first.clone(), RepeatedRequests::default());
         loop {
-            let result = self.round(request).await?;
+            let result = match self.round(request).await {
+                Ok(result) => result,
+                Err(error) if self.attendant.halted().is_some() => return Err(error),
+                // It may have failed for lack of a host that a person can approve.
+                Err(error) => {
+                    let question = self.attendant.question_of_hosts().ok_or(error)?;
+                    return Ok(self.asking(question, Value::Null));
+                }
+            };
+            if let Some(question) = self.attendant.question() {
+                return Ok(self.asking(question, result.data));
+            }
             let words = match self.next(&result, &mut rounds) {
                 AfterTurn::Again { words } => words,
                 AfterTurn::Finished { data } => return Ok(self.report(data).finished()),
@@ -139,6 +153,12 @@ impl ProgramJob<'_> {
             };
             request = self.again(&first, &words);
         }
+    }
+
+    /// The work so far, and what a person decides on before the next turn.
+    fn asking(&self, question: AskedCall, data: Value) -> AgentResult {
+        let approvals = Some(self.attendant.state().approvals.clone());
+        AgentResult { question: Some(question), approvals, ..self.report(data).finished() }
     }
 
     /// Runs one turn of the program, and ends the work if there is a reason to.
@@ -217,6 +237,7 @@ fn program(
     agent: &AgentFile,
     time: Duration,
     grant: &rawko_tools::Grant,
+    call: &ServiceCall,
 ) -> Result<ProgramAgent, ServiceError> {
     let wrong = |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
     let wire = match agent.kind {
@@ -230,9 +251,12 @@ fn program(
     let cwd =
         place(agent_services, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
     let egress = agent_services.confinement.egress.clone();
-    // The program waits for its connection, so a person cannot be asked first.
-    let egress = egress.or_else(|| agent_services.toolbox.program_egress(grant).filter(has_approved));
-    let egress = egress.map(|egress| Egress { rules: grant.host_rules().for_program(), ..egress });
+    // Only the chart of its turns can wait for a person.
+    let can_ask = is_own_program_chart(&call.policy);
+    let is_open = |egress: &Egress| can_ask || has_approved(egress);
+    let egress = egress.or_else(|| agent_services.toolbox.program_egress(grant).filter(is_open));
+    let rules = if can_ask { grant.host_rules() } else { grant.host_rules().for_program() };
+    let egress = egress.map(|egress| Egress { rules, ..egress });
     let confinement = Confinement { egress, ..agent_services.confinement.clone() };
     Ok(ProgramAgent {
         args: command.args.clone(),

@@ -9,7 +9,8 @@ use crate::agent::{AgentFile, AgentKind};
 use crate::work::agent_resolver;
 use crate::work::complete::text;
 use crate::work::open::{self, NamedPhase};
-use crate::work::types::AgentRun;
+use crate::work::own_charts::is_own_program_chart;
+use crate::work::types::{AgentRun, ApprovedCall};
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, MessagePart, Role};
 use rawko_programs::program::TurnRequest;
@@ -21,6 +22,30 @@ use rawko_tools::Grant;
 struct ProgramInput {
     /// The session to resume.
     session: Option<String>,
+    /// From the chart `program_agent` only: a person's decision since the last turn, and the report of that turn.
+    answer: Option<String>,
+    report_so_far: Option<String>,
+    /// Calls that a person approved, and hosts.
+    approvals: Option<Vec<ApprovedCall>>,
+    hosts: Option<Vec<String>>,
+    /// Hosts that a person denied.
+    denied_hosts: Option<Vec<String>>,
+}
+
+/// Keys of [`ProgramInput`] that are data if another chart passes them.
+const ANSWER_KEYS: [&str; 5] = ["answer", "report_so_far", "approvals", "hosts", "denied_hosts"];
+
+fn program_input(call: &ServiceCall) -> ProgramInput {
+    let input: ProgramInput = call.input.read().unwrap_or_default();
+    match is_own_program_chart(&call.policy) {
+        true => input,
+        false => ProgramInput { session: input.session, ..ProgramInput::default() },
+    }
+}
+
+/// Returns the calls that a person approved.
+pub(super) fn approvals(call: &ServiceCall) -> Vec<ApprovedCall> {
+    program_input(call).approvals.unwrap_or_default()
 }
 
 /// The caller's choice of a worktree for a program.
@@ -35,9 +60,19 @@ pub(super) fn isolation(call: &ServiceCall) -> IsolationInput {
     call.input.read().unwrap_or_default()
 }
 
+/// Returns the hosts that a person approved.
+pub(super) fn hosts(call: &ServiceCall) -> Vec<String> {
+    program_input(call).hosts.unwrap_or_default()
+}
+
+/// Returns the hosts that a person denied.
+pub(super) fn denied_hosts(call: &ServiceCall) -> Vec<String> {
+    program_input(call).denied_hosts.unwrap_or_default()
+}
+
 /// Returns the session to resume.
 pub(super) fn session(call: &ServiceCall) -> Option<String> {
-    call.input.read::<ProgramInput>().unwrap_or_default().session
+    program_input(call).session
 }
 
 /// Returns the caller's input, with reserved keys separated from the data.
@@ -47,6 +82,9 @@ pub(super) fn input(agent: &AgentFile, call: &ServiceCall) -> Result<AgentRun, S
         let mut rest: Map = (**map).clone();
         if session(call).is_some() {
             rest.shift_remove("session");
+        }
+        if is_own_program_chart(&call.policy) {
+            ANSWER_KEYS.iter().for_each(|key| drop(rest.shift_remove(*key)));
         }
         given = Value::Map(rest.into());
     }
@@ -65,10 +103,13 @@ pub(super) fn first(
     input: &AgentRun,
     call: &ServiceCall,
 ) -> Result<(TurnRequest, Vec<Message>), ServiceError> {
+    let ProgramInput { answer, report_so_far, .. } = program_input(call);
+    // The conversation has the prompt of the first turn and its data.
+    let told = answer.as_deref().map(Value::str);
     let task = open::TaskInput {
         messages: input.messages.as_deref(),
-        prompt: &input.prompt,
-        data: &input.data,
+        prompt: told.as_ref().unwrap_or(&input.prompt),
+        data: if told.is_some() { &Value::NULL } else { &input.data },
         plan: &input.plan,
     };
     let messages = without_reasoning(open::messages(&task)?);
@@ -89,6 +130,11 @@ pub(super) fn first(
     };
     if agent.kind == AgentKind::Acp {
         in_one_text(&mut request, &messages);
+        if let Some(answer) = answer {
+            let work = TurnRequest { prompt: open::prompt_text(&input.prompt), ..TurnRequest::default() };
+            let said = report_so_far.unwrap_or_default();
+            request.prompt = again(agent, &work, &said, &answer, Vec::new()).prompt;
+        }
     }
     Ok((request, messages))
 }

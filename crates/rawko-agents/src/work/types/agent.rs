@@ -106,6 +106,12 @@ pub(in crate::work) struct AgentResult {
     pub(in crate::work) untrusted: Option<Vec<String>>,
     /// The session of a program, to resume it.
     pub(in crate::work) session: Option<String>,
+    /// The call of a program that a person decides on before its next turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::work) question: Option<AskedCall>,
+    /// With a question: the approved calls that it has not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::work) approvals: Option<Vec<ApprovedCall>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::work) checkpoint: Option<CheckpointRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +136,41 @@ pub(in crate::work) struct AgentResult {
     pub(in crate::work) by: Option<String>,
     #[serde(skip_serializing)]
     pub(in crate::work) comment: Option<String>,
+}
+
+/// A call of a program that needs the approval of a person, and was not made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct AskedCall {
+    /// The own name of the tool.
+    pub(in crate::work) tool: String,
+    pub(in crate::work) input: Value,
+    /// The rule that asks.
+    pub(in crate::work) rule: String,
+    /// The request to the person.
+    pub(in crate::work) request: Value,
+    /// The hosts that it is about, of a connection.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::work) hosts: Vec<String>,
+}
+
+/// A person's approval of one call of a program, as the chart `program_agent` passes it on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct ApprovedCall {
+    pub(in crate::work) tool: String,
+    pub(in crate::work) input: Value,
+    pub(in crate::work) by: Option<String>,
+    pub(in crate::work) rule: Option<String>,
+}
+
+impl ApprovedCall {
+    /// Returns the approval for the audit.
+    pub(in crate::work) fn basis(&self) -> String {
+        let by = self.by.as_deref().unwrap_or("a person");
+        let rule = self.rule.as_deref().unwrap_or_default();
+        format!("approved by {by}, asked by {rule}")
+    }
 }
 
 /// The keys of a chart's output that make a result of it. Everything is optional, and of any type.

@@ -10,7 +10,8 @@ mod policy;
 mod session;
 
 pub(super) use agent::{
-    AgentFailure, AgentInput, AgentResult, AgentRun, ChartOutput, ExitGoal, ExitNeed, UsageRecord,
+    AgentFailure, AgentInput, AgentResult, AgentRun, ApprovedCall, AskedCall, ChartOutput, ExitGoal,
+    ExitNeed, UsageRecord,
 };
 pub(super) use arbiter::{ArbiterOutput, ArbiterRequest, RememberInput, RememberOutput};
 pub(super) use calls::{

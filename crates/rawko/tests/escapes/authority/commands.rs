@@ -130,6 +130,9 @@ fn with_bash(table: &mut Table) {
     for (at, line) in lines.iter().enumerate().take(last) {
         let heard = out(at);
         let failed = heard.contains("code ") && !heard.contains("code 0");
+        // The mark of the call explains the refusal; without it the sandbox holds the line.
+        let failed =
+            failed && (line.starts_with("env") || !line.starts_with(RAWKO) || heard.contains("code 41"));
         // The script prints the answer of the host.
         let failed = failed || heard.contains(r#"{"error":{"code":"unauthorized""#);
         rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::calls::CALLS;
 use super::classes::{self, CLASSES};
 use super::table::{Attempt, TABLE};
 
@@ -206,7 +207,7 @@ impl Scene {
             "into=results/$1\n\
              : > $into\n",
         );
-        for (number, row) in TABLE.iter().chain(CLASSES).enumerate() {
+        for (number, row) in TABLE.iter().chain(CLASSES).chain(CALLS).enumerate() {
             if number == TABLE.len() {
                 let kinds = classes::KINDS.join("|");
                 script.push_str(&format!("case $1 in {kinds}) ;; *) echo '== end' >> $into; exit;; esac\n"));
@@ -322,8 +323,8 @@ impl Scene {
 
 /// The attempts that a kind of program makes.
 fn attempts(kind: &str) -> impl Iterator<Item = &'static Attempt> {
-    let more = if classes::KINDS.contains(&kind) { CLASSES } else { &[] };
-    TABLE.iter().chain(more)
+    let (more, calls) = if classes::KINDS.contains(&kind) { (CLASSES, CALLS) } else { (&[][..], &[][..]) };
+    TABLE.iter().chain(more).chain(calls)
 }
 
 fn collect(path: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
