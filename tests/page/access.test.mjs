@@ -40,6 +40,16 @@ const VIEWS = [
   ['#/agents', '.card'],
   ['#/agents/developer', '.agent-page .card'],
   ['#/settings', '.doctor li'],
+  ['#/triggers', '.empty'],
+  ['#/nowhere', '.empty h1'],
+  ['#/compare/order-1', '.empty'],
+  ['#/compare/order-1?with=order-2', '.compare-table'],
+];
+
+const MISSING = [
+  ['#/instances/none', '.empty h1'],
+  ['#/tasks/none', '.empty h1'],
+  ['#/agents/none', '.empty'],
 ];
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
@@ -51,6 +61,8 @@ for (const [name, options] of Object.entries({
 })) {
   test(`nothing is in the way of anybody: ${name}`, async () => {
     assert.deepEqual(await violations(browser, open.address, VIEWS, options), []);
+    const missing = { ...options, expected: [/404 .*[/=]none/] };
+    assert.deepEqual(await violations(browser, open.address, MISSING, missing), []);
   });
 
   test(`nor in a dialog, the list of keys or the login: ${name}`, async () => {
@@ -87,6 +99,28 @@ test('nothing is wider than a phone', async () => {
     await page.waitForSelector(ready);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, hash);
   }
+  await close();
+});
+
+test('a phone reaches every view', async () => {
+  const { page, close } = await visit(browser, open.address, '#/tasks', PHONE);
+  await page.waitForSelector('.empty');
+  const bar = page.locator('.nav > ul > li > .nav-link');
+  for (const name of ['Instances', 'Approvals', 'Channels', 'Charts']) {
+    await bar.filter({ hasText: name }).tap();
+    await page.waitForSelector(`h1:has-text("${name}")`);
+  }
+  for (const name of ['Agents', 'Triggers', 'Usage', 'Audit', 'Settings']) {
+    await page.locator('.more > summary').tap();
+    await page.locator('.more-list .nav-link', { hasText: name }).tap();
+    await page.waitForSelector(`h1:has-text("${name}")`);
+    await page.waitForSelector('.more:not([open])');
+    await page.waitForSelector('.more > summary.current');
+  }
+  await page.locator('.more > summary').tap();
+  await page.waitForSelector('.more-list .nav-link[aria-current=page]:has-text("Settings")');
+  await page.locator('h1').tap();
+  await page.waitForSelector('.more:not([open])');
   await close();
 });
 

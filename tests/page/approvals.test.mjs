@@ -135,6 +135,8 @@ test('events are sent as offered, and with data that is checked', async () => {
   await page.fill('dialog input', 'enough');
   await page.click('dialog >> text=Cancel instance');
   await page.waitForSelector('.instance-title .pill:has-text("cancelled")');
+  await page.click('role=tab[name=Now]');
+  await page.waitForSelector('.present .warn-card:has-text("enough")');
   await close();
 });
 

@@ -59,6 +59,13 @@ test('usage adds up to what the tasks spent', async () => {
 test('usage is told by model, and an agent has its prompt, grant and history', async () => {
   const { page, close } = await visit(browser, server.address, '#/usage');
   await page.waitForSelector('.usage:has-text("By model") tbody tr:has-text("demo")');
+  // The days of one agent.
+  const tokens = () => page.textContent('.usage:has-text("By day") tbody td.number >> nth=0');
+  const all = await tokens();
+  await page.selectOption('[aria-label="All agents"]', 'developer');
+  await page.waitForFunction((before) => document.querySelector('.usage tbody td.number').textContent !== before, all);
+  assert.equal(await page.locator('.usage:has-text("By agent") tbody tr').count(), 1);
+  assert.match(page.url(), /agent=developer/);
   await page.click('.usage:has-text("By agent") >> text=developer');
   await page.waitForSelector('h1:has-text("developer")');
   for (const part of ['Prompt', 'Grant', 'History']) await page.waitForSelector(`.agent-page h2:has-text("${part}")`);

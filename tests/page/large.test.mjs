@@ -106,3 +106,24 @@ test('first paint and interaction are measured', async () => {
   }
   for (const [name, all] of Object.entries(times)) console.log(`measured: ${name} ${Math.round(all.sort((a, b) => a - b)[2])} ms`);
 });
+
+/** What one client waits for, one request after the other; printed for docs/performance.md, like the times above. */
+test('the requests behind a list, an instance and the end of a journal are measured', async () => {
+  const requests = {
+    'a page of 50 instances': ['instances?limit=50', (answer) => assert.equal(answer.instances.length, 50)],
+    'one instance': ['instances/count-00777', (answer) => assert.equal(answer.id, 'count-00777')],
+    'the last 50 of 100,000 steps': ['instances/long/journal?from=99951&limit=50', (answer) => assert.equal(answer.entries.at(-1).step, 100_000)],
+  };
+  for (const [name, [path, check]] of Object.entries(requests)) {
+    const times = [];
+    for (let round = 0; round < 220; round += 1) {
+      const began = performance.now();
+      const answer = await server.get(path);
+      times.push(performance.now() - began);
+      check(answer);
+    }
+    // The first ones warm up the server and the connection.
+    const sorted = times.slice(20).sort((a, b) => a - b);
+    console.log(`measured: ${name} ${sorted[100].toFixed(1)} ms, 99 of 100 within ${sorted[198].toFixed(1)} ms`);
+  }
+});

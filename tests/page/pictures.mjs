@@ -1,5 +1,6 @@
-// The pictures of the page in docs/pictures, taken from the real binary: `RAWKO_BIN=… RAWKO_TOOLS=target/tools/browser node
-// tests/page/pictures.mjs`. Not a test; here because it needs the same project, server and browser.
+// The pictures of the page in docs/pictures, taken from the real binary: `RAWKO_TRUST=all RAWKO_STATE_DIR=$(mktemp -d) RAWKO_BIN=…
+// RAWKO_TOOLS=target/tools/browser node --experimental-default-type=module tests/page/pictures.mjs`. Not a test; here because it needs the
+// same project, server and browser.
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,6 +58,7 @@ const SPEAKER = `import json, os, sys
 LINES = {
     "importer": "Yesterday: the **supplier import** was fixed, 1,204 rows came in. Today: \`free_slug\`, which numbers a slug that is taken.",
     "ci": "All checks are green since 9:41. Two things from the review:\\n\\n- \`slug\` still keeps underscores\\n- the test for numbers is missing",
+    "scribe": "Noted: the import is done; \`slug\` has two open points, and I keep them in the list of today.",
 }
 def say(**message):
     print(json.dumps(message), flush=True)

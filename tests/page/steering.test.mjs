@@ -230,6 +230,20 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
+for (const width of [360, 800, 1360]) {
+  test(`the chart of a task has room at a width of ${width}`, async () => {
+    const { page, close } = await visit(browser, server.address, '#/tasks/colour?tab=chart', { viewport: { width, height: 740 } });
+    await page.waitForFunction(() => document.querySelector('.drawing-content')?.shadowRoot?.querySelector('.state'));
+    const box = await page.locator('.task-chart .drawing-card').boundingBox();
+    assert.ok(box.width > 250 && box.height > 150, JSON.stringify(box));
+    await page.waitForFunction(() => {
+      const tab = document.querySelector('[role=tab][aria-selected=true]').getBoundingClientRect();
+      return tab.left >= 0 && tab.right <= innerWidth + 1;
+    });
+    await close();
+  });
+}
+
 test('no task view is wider than a phone', async () => {
   const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
   const { page, close } = await visit(browser, server.address, '', phone);

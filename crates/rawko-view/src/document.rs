@@ -174,7 +174,7 @@ impl Document {
             title: title(chart, snapshot),
             step: snapshot.step_number(),
             configuration: Some(configuration),
-            ..of_step(reader, standing)
+            ..of_step(reader, standing)?
         };
         Ok(Document {
             row,
@@ -200,14 +200,15 @@ impl Document {
 }
 
 /// Returns the row with the status as of the step.
-fn of_step(reader: &SnapshotReader, standing: &InstanceStanding) -> Row {
+fn of_step(reader: &SnapshotReader, standing: &InstanceStanding) -> Result<Row, ViewError> {
     let asking: Vec<String> = standing.asks.iter().map(|ask| ask.instance.to_string()).collect();
     let row = Row::of(&standing.row).below(reader, &asking);
     let snapshot = &standing.snapshot;
     if snapshot.step_number() == standing.row.step {
         let failed = snapshot.failure().map(|failure| words::error(&failure.error));
         let reason = row.reason.clone().or(failed).filter(|_| row.status == InstanceStatus::Stalled);
-        return Row { reason, ..row };
+        let reason = reason.or(faults::cancellation(reader, &standing.row)?);
+        return Ok(Row { reason, ..row });
     }
     let status = match snapshot.status() {
         Status::Done | Status::Cancelled => InstanceStatus::Ended,
@@ -215,7 +216,7 @@ fn of_step(reader: &SnapshotReader, standing: &InstanceStanding) -> Row {
         Status::Active if snapshot.invocations().is_empty() => InstanceStatus::Waiting,
         Status::Active => InstanceStatus::Running,
     };
-    Row { status, waiting_for: None, reason: None, hint: None, ..row }
+    Ok(Row { status, waiting_for: None, reason: None, hint: None, ..row })
 }
 
 /// Returns the paths of all active states except the root, in document order.

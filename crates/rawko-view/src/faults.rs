@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Effect, Event};
+use rawko_core::{Effect, Event, Status};
 use rawko_host::SnapshotReader;
 use rawko_store::{InstanceKey, InstanceRow, Record, RecordKind};
 
@@ -54,6 +54,19 @@ pub fn recent(
         found.extend(lines_of(reader, &record)?);
     }
     Ok(found)
+}
+
+/// Returns the reason that was given when the instance was cancelled.
+pub fn cancellation(reader: &SnapshotReader, row: &InstanceRow) -> Result<Option<String>, ViewError> {
+    if row.head.status != Status::Cancelled {
+        return Ok(None);
+    }
+    for record in reader.store().steps(row.key, row.step..=row.step, RECORDS_MAX)? {
+        if let Ok(Event::CancelRequested { reason }) = serde_json::from_str(&reader.unpack(&record.event)?) {
+            return Ok(reason.as_str().map(str::to_owned));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the instances with faults since a given time, latest first.

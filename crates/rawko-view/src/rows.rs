@@ -36,7 +36,7 @@ pub struct Row {
     /// What it waits for: `work` (a service, an agent or a child), `person`, `event`, `timer`, or `host` if no process
     /// moves it; null if it is paused or has ended.
     pub waiting_for: Option<String>,
-    /// Why it is stalled.
+    /// Why it is stalled; of one instance also why it was cancelled.
     pub reason: Option<String>,
     /// Command that continues it, if one does.
     pub hint: Option<String>,

@@ -77,9 +77,15 @@ function definition(all) {
   return [
     prompt ? part('Prompt', h('div', { class: 'prose' }, prose(prompt))) : null,
     part('Grant', grant(all)),
-    all.limits ? part('Limits', treeOf(all.limits, 'Limits')) : null,
+    limited(all.limits ?? {}),
     Object.keys(others).length ? part('Definition', treeOf(others, 'Definition')) : null,
   ];
+}
+
+/** The limits that are set. */
+function limited(limits) {
+  const set = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
+  return Object.keys(set).length ? part('Limits', treeOf(set, 'Limits')) : null;
 }
 
 /** What the agent may use, in words. */

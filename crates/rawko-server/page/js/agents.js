@@ -9,7 +9,7 @@ import { cost, number } from './words.js';
 const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not checked' };
 const TONE = { ok: 'done', warning: 'person', broken: 'error', unknown: 'cancelled' };
 
-export function agents(root, _route, { may }) {
+export function agents(root) {
   const list = h('ul', { class: 'cards two', role: 'list' });
   const body = h('div', { class: 'scroll', tabindex: 0 });
   root.append(
@@ -17,10 +17,6 @@ export function agents(root, _route, { may }) {
       'div',
       { class: 'view-head' },
       h('h1', null, 'Agents'),
-      h('span', { class: 'grow' }),
-      h('a', { class: 'button narrow-only', href: href('usage') }, 'Usage'),
-      h('a', { class: 'button narrow-only', href: href('audit') }, 'Audit'),
-      may.admin ? h('a', { class: 'button narrow-only', href: href('settings') }, 'Settings') : null,
     ),
     body,
   );

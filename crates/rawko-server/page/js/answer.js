@@ -8,7 +8,7 @@ import { complaint, fullMoment } from './words.js';
 
 export async function answerLink(root, code) {
   const address = path('requests', code);
-  const done = () => empty({ title: 'Answered', lead: 'The request is answered; this page can be closed.', commands: [] });
+  const done = () => empty({ title: 'Answered', lead: 'The request is answered; this page can be closed.', isPage: true });
   document.title = 'Request · rawko';
   try {
     const ask = await get(address);
@@ -25,6 +25,6 @@ export async function answerLink(root, code) {
     );
   } catch (error) {
     const over = error.status === 409;
-    fill(root, empty({ title: over ? 'Already answered' : 'This link does not work', lead: over ? 'The request was answered, or no longer waits.' : complaint(error), commands: [] }));
+    fill(root, empty({ title: over ? 'Already answered' : 'This link does not work', lead: over ? 'The request was answered, or no longer waits.' : complaint(error), isPage: true }));
   }
 }

@@ -51,7 +51,7 @@ class ChannelView {
       value: rememberedName(),
     });
     this.send = h('button', { class: 'button primary', type: 'submit' }, icon('send'), 'Send');
-    this.form = h('form', { class: 'speak' }, may.claimName ? this.as : null, this.words, this.send);
+    this.form = h('form', { class: `speak${may.claimName ? ' named' : ''}` }, may.claimName ? this.as : null, this.words, this.send);
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.speak();

@@ -3,6 +3,7 @@ import { get, path } from './api.js';
 import { fill, h } from './dom.js';
 import { empty, failed } from './empty.js';
 import { icon } from './icons.js';
+import { inline } from './prose.js';
 import { href } from './route.js';
 import { number, plural } from './words.js';
 
@@ -87,7 +88,7 @@ function card(it, all) {
             ? h('span', { class: 'pill', data: { tone: 'done' } }, icon('check', 14), 'no problems')
             : null,
       ),
-      it.description ? h('span', { class: 'chart-words' }, it.description) : null,
+      it.description ? h('span', { class: 'chart-words' }, inline(it.description)) : null,
       h(
         'span',
         { class: 'muted small-text' },

@@ -2,6 +2,7 @@
 // Apart, so that every view begins and fails in the same way.
 import { h } from './dom.js';
 import { icon } from './icons.js';
+import { inline } from './prose.js';
 import { complaint } from './words.js';
 import { announce } from './notices.js';
 
@@ -24,14 +25,15 @@ export function command(text) {
   return h('div', { class: 'command' }, h('code', null, text), button);
 }
 
-/** @param {{title: string, lead: string, commands?: [string, string][], actions?: Node[]}} words */
-export function empty({ title, lead, commands = [], actions = [] }) {
+/** `isPage`: nothing else is shown, so the title is the heading of the page.
+ *  @param {{title: string, lead: string, commands?: [string, string][], actions?: Node[], isPage?: boolean}} words */
+export function empty({ title, lead, commands = [], actions = [], isPage = false }) {
   return h(
     'div',
     { class: 'empty' },
     h('div', { class: 'empty-picture', 'aria-hidden': 'true' }, h('span'), h('span'), h('span')),
-    h('h2', null, title),
-    h('p', { class: 'lead' }, lead),
+    h(isPage ? 'h1' : 'h2', null, title),
+    h('p', { class: 'lead' }, inline(lead)),
     commands.length
       ? h(
           'dl',
@@ -43,13 +45,13 @@ export function empty({ title, lead, commands = [], actions = [] }) {
   );
 }
 
-export function failed(error, again) {
+export function failed(error, again, isPage = false) {
   const missing = error.status === 404;
   return h(
     'div',
     { class: 'empty', role: 'alert' },
     h('div', { class: 'empty-error' }, icon(missing ? 'search' : 'error', 28)),
-    h('h2', null, missing ? 'Not found' : 'Could not load this view'),
+    h(isPage ? 'h1' : 'h2', null, missing ? 'Not found' : 'Could not load this view'),
     h('p', { class: 'lead' }, complaint(error)),
     error.code ? h('p', { class: 'muted' }, h('code', null, error.code)) : null,
     again ? h('button', { class: 'button', on: { click: again } }, icon('retry'), 'Try again') : null,

@@ -6,7 +6,7 @@ import { compact } from './words.js';
 /** Outcomes that a person wants to look into. */
 export const FAILED = ['failed', 'limit', 'loop', 'stuck'];
 /** Charts of the engine itself: hidden unless asked for. */
-export const INTERNAL = ['channel', 'agent_lifecycle', 'speaker'];
+export const INTERNAL = ['channel', 'agent_lifecycle', 'speaker', 'task_queue', 'trigger_log'];
 export const TASK_CHART = 'rawko';
 
 export const FILTERS = [

@@ -1,6 +1,7 @@
 // The head of an instance: what it is, how it stands, what it cost, what can be done to it. Apart from its view.
 import { ago } from './clock.js';
 import { fill, h, say } from './dom.js';
+import { TASK_CHART } from './filters.js';
 import { icon } from './icons.js';
 import { href } from './route.js';
 import { TONES, compact, cost, duration, number, tone, waiting } from './words.js';
@@ -10,6 +11,7 @@ export class Head {
     this.may = may;
     this.pill = h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span'));
     this.lineage = h('span', { class: 'lineage' });
+    this.purpose = h('p', { class: 'head-purpose', hidden: true });
     this.facts = h('dl', { class: 'head-facts' });
     const act = (name, words, run, tone = '') => {
       const button = h(
@@ -40,6 +42,7 @@ export class Head {
         h('span', { class: 'grow' }),
         may.operate ? h('div', { class: 'row head-acts' }, Object.values(this.acts)) : null,
       ),
+      this.purpose,
       this.facts,
     );
   }
@@ -62,10 +65,19 @@ export class Head {
     this.acts.send.hidden = over;
     this.acts.cancel.hidden = over;
     this.shownLineage(doc);
+    this.shownPurpose(doc);
     const key = JSON.stringify([doc.chart, doc.version, doc.last_step, doc.spent, doc.status, doc.agent, doc.faults]);
     if (key === this.key) return;
     this.key = key;
     fill(this.facts, factsOf(doc, over));
+  }
+
+  /** What was asked, with a link to the task that this is the machine of. */
+  shownPurpose({ id, chart, title }) {
+    this.purpose.hidden = !title;
+    if (!title || this.purpose.dataset.title === title) return;
+    this.purpose.dataset.title = title;
+    fill(this.purpose, chart === TASK_CHART ? h('a', { href: href('tasks', id) }, title) : title);
   }
 
   shownLineage(doc) {

@@ -139,8 +139,9 @@ class InstanceView {
             title: `Instance ${this.id} not found`,
             lead: 'It may belong to another project, or the store was replaced.',
             commands: [['List instances', 'rawko ps --all']],
+            isPage: true,
           })
-        : failed(error, () => location.reload()),
+        : failed(error, () => location.reload(), true),
     );
   }
 

@@ -177,7 +177,8 @@ function listView(kind, root, route, { may }) {
   let failed = 0;
   /** How many ended otherwise than they should: the list counts by status only. */
   async function countFailed() {
-    const query = isTasks ? { chart: TASK_CHART } : { children: asked.children ? 'true' : '' };
+    const except = asked.internal || asked.chart ? null : INTERNAL;
+    const query = isTasks ? { chart: TASK_CHART } : { chart: asked.chart, except, children: asked.children ? 'true' : '' };
     const answer = await get(path('instances'), { ...query, outcome: FAILED, limit: 1 }).catch(() => null);
     if (!answer || failed === answer.total) return;
     failed = answer.total;

@@ -3,10 +3,10 @@ import { get, onTrouble, path, remove } from './api.js';
 import { heardNow } from './clock.js';
 import { bind, listen, overlay } from './keys.js';
 import { Live } from './live.js';
-import { arrive, go } from './route.js';
+import { arrive, go, href } from './route.js';
 import { shell } from './shell.js';
 import { wear } from './theme.js';
-import { steady } from './dom.js';
+import { h, steady } from './dom.js';
 import { announce } from './notices.js';
 import { empty, failed } from './empty.js';
 import { login } from './login.js';
@@ -115,7 +115,7 @@ function enter(mount, route) {
     page.view = mount(frame.main, route, { may, follow: (interest) => live.follow(interest) });
   } catch (error) {
     page.view = null;
-    frame.main.replaceChildren(failed(error));
+    frame.main.replaceChildren(failed(error, undefined, true));
     throw error;
   }
   document.title = `${page.view.title} · rawko`;
@@ -126,7 +126,12 @@ function enter(mount, route) {
 }
 
 const nowhere = () =>
-  empty({ title: 'Page not found', lead: 'The address may belong to another version of rawko.', commands: [] });
+  empty({
+    title: 'Page not found',
+    lead: 'The address may belong to another version of rawko.',
+    actions: [h('a', { class: 'button', href: href('tasks') }, 'Tasks')],
+    isPage: true,
+  });
 
 async function enterSession() {
   const session = await get(path('session'));
@@ -173,7 +178,7 @@ async function boot() {
   } catch (error) {
     if (error.status === 401) return askForToken();
     frame.lost(true, boot);
-    frame.main.replaceChildren(failed(error, boot));
+    frame.main.replaceChildren(failed(error, boot, true));
     setTimeout(() => page.session ?? boot(), 3000);
     return undefined;
   }

@@ -32,7 +32,7 @@ export class Overview {
   show(doc) {
     const { context = {} } = doc;
     this.put('trouble', trouble(doc), [doc.status, doc.fault, doc.failure, doc.reason]);
-    this.put('result', result(doc), [doc.status, doc.outcome, doc.output?.summary, doc.output?.problem]);
+    this.put('result', result(doc), [doc.status, doc.outcome, doc.output?.summary, doc.output?.problem, doc.reason]);
     this.put('plan', plan(context.plan), context.plan);
     this.put('checks', checks(doc), [context.evidence, doc.output?.checks, doc.status]);
     this.put('agents', agents(doc), [doc.child_rows]);
@@ -63,7 +63,7 @@ function result(doc) {
   const outcome = doc.outcome ?? null;
   const good = outcome === 'succeeded';
   const output = doc.output ?? {};
-  const words = output.summary ?? output.problem?.message ?? output.reason ?? null;
+  const words = output.summary ?? output.problem?.message ?? output.reason ?? doc.reason ?? null;
   return h(
     'div',
     { class: `card ${good ? 'good-card' : outcome === 'failed' ? 'bad-card' : 'warn-card'}` },

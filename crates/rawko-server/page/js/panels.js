@@ -3,6 +3,15 @@ import { attributes, h } from './dom.js';
 
 let serial = 0;
 
+/** Tabs that a phone has no room for are scrolled to. */
+function inSight(tab) {
+  const bar = tab.parentElement;
+  if (!bar || bar.scrollWidth <= bar.clientWidth) return;
+  const [left, right] = [tab.offsetLeft - bar.offsetLeft, tab.offsetLeft - bar.offsetLeft + tab.offsetWidth];
+  if (left < bar.scrollLeft) bar.scrollLeft = left;
+  else if (right > bar.scrollLeft + bar.clientWidth) bar.scrollLeft = right - bar.clientWidth;
+}
+
 export class Panels {
   /** @param {{label: string, panels: {key: string, title: string, element: Node, shown?: () => void}[], chosen: (key: string) => void}} options */
   constructor({ label, panels, chosen }) {
@@ -59,6 +68,7 @@ export class Panels {
       attributes(panel.tab, { 'aria-selected': String(is), tabindex: is ? 0 : -1 });
       panel.body.hidden = !is;
     }
+    inSight(wanted.tab);
     wanted.shown?.();
     if (byHand) this.chosen(wanted.key);
   }
@@ -66,9 +76,14 @@ export class Panels {
   /** A number beside a tab's name, if there is something to count. */
   count(key, amount, tone = '') {
     const { count } = this.panels.find((panel) => panel.key === key);
-    count.hidden = !amount;
-    count.textContent = amount ? String(amount) : '';
+    const text = amount ? String(amount) : '';
     count.dataset.tone = tone;
+    if (count.textContent === text) return;
+    count.hidden = !amount;
+    count.textContent = text;
+    // The tabs beside it have moved.
+    const chosen = this.panels.find((panel) => panel.key === this.current);
+    if (chosen) inSight(chosen.tab);
   }
 
   key(event) {

@@ -35,6 +35,7 @@ export class Present {
     this.plan = h('div');
     this.events = h('div', { class: 'event-buttons' });
     this.running = h('ul', { class: 'facts' });
+    this.unsure = h('ul', { class: 'facts' });
     this.each = h('div', { class: 'stack' });
     this.tree = h('ul', { class: 'facts' });
     this.timers = h('ul', { class: 'facts' });
@@ -45,6 +46,7 @@ export class Present {
       worktree: part('Worktree', this.tree),
       each: part('Items', this.each),
       running: part('Running', this.running),
+      unsure: part('Result unknown', this.unsure),
       timers: part('Timers', this.timers),
       children: part('Children', this.children),
     };
@@ -69,8 +71,12 @@ export class Present {
     this.ending(doc);
     this.planning(doc.context?.plan);
     this.offer(waits.events);
-    this.parts.running.hidden = !doc.running?.length;
-    keyed(this.running, doc.running ?? [], (it) => `${it.invoke}/${it.attempt}/${it.since_ms}`, runningRow);
+    const running = (doc.running ?? []).filter((it) => it.kind !== 'unknown');
+    const unsure = (doc.running ?? []).filter((it) => it.kind === 'unknown');
+    this.parts.running.hidden = !running.length;
+    keyed(this.running, running, (it) => `${it.invoke}/${it.attempt}/${it.since_ms}`, runningRow);
+    this.parts.unsure.hidden = !unsure.length;
+    keyed(this.unsure, unsure, (it) => it.idempotency, unsureRow);
     const tree = doc.context?.worktree?.branch ? doc.context.worktree : null;
     this.parts.worktree.hidden = !tree;
     keyed(this.tree, tree ? [tree] : [], (it) => JSON.stringify(it), treeRow);
@@ -124,7 +130,7 @@ export class Present {
 
   ending(doc) {
     const over = doc.status === 'ended';
-    const key = over ? JSON.stringify([doc.outcome, doc.output]) : '';
+    const key = over ? JSON.stringify([doc.outcome, doc.output, doc.reason]) : '';
     if (this.result.dataset.key === key) return;
     this.result.dataset.key = key;
     if (!over) return void this.result.replaceChildren();
@@ -136,7 +142,7 @@ export class Present {
       : output;
     const body =
       output === null || output === undefined
-        ? h('p', { class: 'muted' }, 'No output.')
+        ? h('p', doc.reason ? { class: 'wrap' } : { class: 'muted' }, doc.reason ?? 'No output.')
         : typeof output === 'object'
           ? treeOf(others, 'Output')
           : h('p', { class: 'wrap' }, brief(output, 2000));
@@ -249,6 +255,15 @@ function runningRow(it) {
     it.since_ms ? ago(it.since_ms, { long: true }) : null,
   );
 }
+
+/** A call that may have had its effect: it keeps its key until its result is known. */
+const unsureRow = (it) =>
+  h(
+    'li',
+    null,
+    icon('warning'),
+    h('span', { class: 'grow' }, h('strong', null, it.src), h('span', { class: 'muted' }, ' a retry has the same idempotency key: '), h('code', null, it.idempotency)),
+  );
 
 /** The copy of the project that an agent works in. */
 const treeRow = (it) =>

@@ -20,6 +20,9 @@ const PLACES = [
   ['settings', 'Settings'],
 ];
 
+/** Views in the bar of a phone; the others are below *More*. */
+const IN_BAR = 5;
+
 const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Disconnected' };
 const THEMES = {
   auto: ['auto', 'System theme'],
@@ -31,7 +34,9 @@ const THEMES = {
 export function shell(root, { leave }) {
   const count = h('span');
   const badge = h('span', { class: 'badge', hidden: true }, count, h('span', { class: 'hidden-visually' }, ' waiting'));
-  const links = new Map(PLACES.map(([view, name]) => [view, place(view, name, view === 'approvals' ? badge : null)]));
+  const links = PLACES.map(([view, name]) => [view, place(view, name, view === 'approvals' ? badge : null)]);
+  const folded = PLACES.slice(IN_BAR).map(([view, name]) => [view, place(view, name, null)]);
+  const more = moreOf(folded);
   const state = h(
     'span',
     { class: 'connection', data: { state: 'idle' } },
@@ -60,7 +65,8 @@ export function shell(root, { leave }) {
         h(
           'ul',
           null,
-          [...links].map(([view, link]) => h('li', { class: ['triggers', 'usage', 'audit', 'settings'].includes(view) ? 'wide-only' : null }, link)),
+          links.map(([, link], at) => h('li', { class: at < IN_BAR ? null : 'wide-only' }, link)),
+          h('li', { class: 'narrow-only' }, more),
         ),
       ),
       h('div', { class: 'side-foot' }, state, h('div', { class: 'side-tools' }, themeButton(), keysButton(), exit)),
@@ -72,7 +78,9 @@ export function shell(root, { leave }) {
   return {
     main,
     at(view) {
-      for (const [name, link] of links) attributes(link, { 'aria-current': name === view ? 'page' : null });
+      for (const [name, link] of [...links, ...folded]) attributes(link, { 'aria-current': name === view ? 'page' : null });
+      more.firstElementChild.classList.toggle('current', folded.some(([name]) => name === view));
+      more.open = false;
     },
     connection(name) {
       state.dataset.state = name;
@@ -85,13 +93,31 @@ export function shell(root, { leave }) {
     },
     session({ required, role }) {
       exit.hidden = !(required && role);
-      links.get('settings').parentElement.hidden = role !== 'admin';
+      for (const [name, link] of [...links, ...folded]) if (name === 'settings') link.parentElement.hidden = role !== 'admin';
     },
   };
 }
 
 function place(view, name, badge) {
   return h('a', { class: 'nav-link', href: href(view) }, icon(view, 18), h('span', null, name), badge);
+}
+
+/** The views that a phone has no room for. A tap elsewhere, Escape and every choice close it. */
+function moreOf(folded) {
+  const more = h(
+    'details',
+    { class: 'more' },
+    h('summary', { class: 'nav-link' }, icon('more', 18), h('span', null, 'More')),
+    h('ul', { class: 'more-list' }, folded.map(([, link]) => h('li', null, link))),
+  );
+  more.addEventListener('click', (event) => event.target.closest('a') && (more.open = false));
+  more.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !more.open) return;
+    more.open = false;
+    more.firstElementChild.focus();
+  });
+  document.addEventListener('pointerdown', (event) => more.contains(event.target) || (more.open = false));
+  return more;
 }
 
 function themeButton() {

@@ -127,8 +127,9 @@ class TaskView {
             title: `Task ${this.id} not found`,
             lead: 'It may belong to another project, or the store was replaced.',
             commands: [['List instances', 'rawko ps --all']],
+            isPage: true,
           })
-        : failed(error, () => location.reload()),
+        : failed(error, () => location.reload(), true),
     );
   }
 

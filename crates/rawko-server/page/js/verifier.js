@@ -71,11 +71,11 @@ export class Verifier {
       'li',
       { data: { verdict: it.verdict } },
       icon(ICONS[it.verdict]),
-      h('span', { class: 'grow' }, h('strong', { class: 'code' }, it.name), h('span', { class: 'muted' }, ` ${it.bound}`)),
+      h('span', { class: 'grow' }, h('strong', { class: 'code' }, it.name), h('span', { class: 'muted' }, it.verdict === 'violated' ? '' : ` ${it.bound}`)),
       it.trace
         ? h('button', { class: 'button small', type: 'button', 'aria-label': `${show} of ${it.name}`, on: { click: () => this.play(it.trace) } }, icon('play', 14), show)
         : null,
-      h('span', { class: 'muted' }, it.verdict),
+      h('span', { class: 'proof-verdict' }, it.verdict),
     );
   }
 }

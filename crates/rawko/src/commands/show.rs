@@ -88,7 +88,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     }
     let faults = faults::recent(&reader, &standing.row, args.at)?;
     let overlaps = if args.at.is_none() { overlaps(&place, standing.id()) } else { Vec::new() };
-    JournalPage { standing: &standing, driven, faults, overlaps, now_ms, is_brief, console }.print()?;
+    let cancellation = faults::cancellation(&reader, &standing.row)?;
+    JournalPage { standing: &standing, driven, faults, cancellation, overlaps, now_ms, is_brief, console }
+        .print()?;
     Ok(CommandVerdict::Done)
 }
 
@@ -107,6 +109,8 @@ struct JournalPage<'a> {
     /// The instances that a process moves.
     driven: DrivenInstances,
     faults: Vec<FaultLine>,
+    /// The reason of a person who cancelled it.
+    cancellation: Option<String>,
     overlaps: Vec<String>,
     now_ms: i64,
     /// Without the context, which is long for a task.
@@ -209,6 +213,9 @@ impl JournalPage<'_> {
 
     fn troubles(&mut self) -> Result<(), CommandFailure> {
         let standing = self.standing;
+        if let Some(reason) = self.cancellation.clone().filter(|_| !self.is_past()) {
+            self.line("reason", &reason)?;
+        }
         for failure in standing.snapshot.failures() {
             let name = standing.chart.failure_name(failure);
             self.line("failed", &format!("{name}: {}", words::error(&failure.error)))?;
@@ -301,9 +308,13 @@ impl JournalPage<'_> {
 
     fn running(&mut self) -> Result<(), CommandFailure> {
         let now_ms = self.now_ms;
-        let running = self.standing.running.iter();
-        let lines: Vec<_> = running.map(|running| running_words(running, now_ms)).collect();
-        self.section("running", &lines)
+        let is_unknown =
+            |it: &&RunningWork| it.open.as_ref().is_some_and(|open| open.kind == EffectKind::Unknown);
+        let (unknown, running): (Vec<_>, Vec<_>) = self.standing.running.iter().partition(is_unknown);
+        let lines: Vec<_> = running.iter().map(|running| running_words(running, now_ms)).collect();
+        self.section("running", &lines)?;
+        let lines: Vec<_> = unknown.iter().map(|running| running_words(running, now_ms)).collect();
+        self.section("unknown", &lines)
     }
 
     fn timers(&mut self) -> Result<(), CommandFailure> {
@@ -338,13 +349,16 @@ impl JournalPage<'_> {
 
 /// Formats a running call: `payment charge_card, attempt 2, for 3s, key order-17/4/0`.
 fn running_words(running: &RunningWork, now_ms: i64) -> String {
-    let mut words = format!("{} {}", running.invoke, running.name);
+    let mut words = match running.invoke == *running.name {
+        true => running.invoke.clone(),
+        false => format!("{} {}", running.invoke, running.name),
+    };
     if let Some(attempt) = running.attempt.filter(|attempt| *attempt > 1) {
         words += &format!(", attempt {attempt}");
     }
     let Some(open) = &running.open else { return words };
     words += &match open.kind {
-        EffectKind::Unknown => ", result of the last attempt unknown".to_owned(),
+        EffectKind::Unknown => ", result of the last attempt".to_owned(),
         EffectKind::Held => ", arrived while paused".to_owned(),
         EffectKind::Service
         | EffectKind::Agent

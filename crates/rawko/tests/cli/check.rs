@@ -1,5 +1,7 @@
 //! `rawko check`: a file, a project, and the output for programs.
 
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 
 use crate::support::{directory, run, transcript};
@@ -74,6 +76,17 @@ fn a_sound_project() {
         2 charts, no problems found
     "#]],
     );
+}
+
+/// The page shows their number beside each chart.
+#[test]
+fn the_built_in_charts_have_no_findings() {
+    let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts");
+    let expected = expect![[r#"
+        $ rawko check .
+        16 charts, no problems found
+    "#]];
+    expected.assert_eq(&transcript(&charts, &["check", "."], ""));
 }
 
 #[test]

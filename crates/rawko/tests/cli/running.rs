@@ -126,7 +126,7 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
         context    amount: 30
                    by: null
                    receipt: null
-        running    charge_card charge_card, result of the last attempt unknown, key o-1/0/0
+        unknown    charge_card, result of the last attempt, key o-1/0/0
         $ rawko resume o-1
         o-1                          [charging]
         > retry                      [charging]

@@ -1,6 +1,6 @@
 //! A Rust project outside of the workspace, under thirty lines, that runs an agent workflow with a typed service. Building
 //! all of rawko for it takes minutes, so `cargo xtask nightly outside` does; the default suite runs the same text as a
-//! module of this test.
+//! module of this test. The same holds for the packages of the workspace: here they are packed, each night also built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +35,23 @@ mod program {
 #[test]
 fn the_program_is_short() {
     assert!(PROGRAM.lines().count() < 30, "{} lines", PROGRAM.lines().count());
+}
+
+#[test]
+fn every_crate_can_be_packaged() {
+    let target = tempfile::tempdir().unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["package", "--workspace", "--quiet", "--allow-dirty"]).current_dir(here("../.."));
+    if std::env::var_os("RAWKO_OUTSIDE").is_none() {
+        cargo.args(["--no-verify", "--offline"]);
+    }
+    let output = cargo.arg("--target-dir").arg(target.path()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let packed = std::fs::read_dir(target.path().join("package")).unwrap().filter_map(Result::ok);
+    let packed = packed.filter(|file| file.path().extension().is_some_and(|end| end == "crate")).count();
+    let crates = std::fs::read_dir(here("..")).unwrap().count();
+    assert!(packed >= crates, "{packed} of {crates}: {errors}");
 }
 
 #[test]

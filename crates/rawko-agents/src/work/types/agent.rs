@@ -275,6 +275,9 @@ pub(in crate::work) struct AgentFailure {
     pub(in crate::work) permanent: Option<bool>,
     #[serde(skip_serializing)]
     pub(in crate::work) retried: Option<bool>,
+    /// Never set: the chart `agent` takes failures of tools, which have a text for the model, and of agents alike.
+    #[serde(skip_serializing)]
+    pub(in crate::work) content: Option<String>,
     #[serde(skip_serializing)]
     pub(in crate::work) tool: Option<String>,
     #[serde(skip_serializing)]
