@@ -14,12 +14,12 @@ use super::batch::{Batch, BatchFailure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::journal_ends::Tips;
-use super::log_end::LogEndFile;
+use super::log_end::{self, LogEndFile};
 use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
 use super::watch::FileWatch;
-use super::{create, journal, schema, wal};
+use super::{create, journal, marks, schema, wal};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
 
@@ -55,9 +55,11 @@ impl WriteSide {
         let format = schema::refuse_foreign(&connection, place)?;
         if format >= schema::OWNER_SINCE {
             owner::refuse_lost_log(&connection, place)?;
+            log_end::refuse_lost_records(&connection, place)?;
         }
         make_durable(&connection, size_max_bytes).map_err(|error| fault(place, &error))?;
         schema::migrate(&mut connection, place)?;
+        marks::refuse_modified(&connection, place)?;
         let owner = Owner::claim(&mut connection).map_err(|error| fault(place, &error))?;
         let read = || Ok((journal::indexed_through(&connection)?, journal::last_seq(&connection)?));
         let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
@@ -143,7 +145,7 @@ impl WriteSide {
                 }
             });
         }
-        self.log_end.write(&self.connection);
+        self.log_end.write(&self.connection, self.last_seq);
         self.tips.keep();
         self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
@@ -168,6 +170,8 @@ impl WriteSide {
             indexed_through: self.indexed_through,
             inherited_through: self.inherited_through,
             inbound: 0,
+            in_flight: 0,
+            is_marked: false,
             owner: self.owner,
             is_owned: false,
             append: None,
@@ -180,6 +184,9 @@ impl WriteSide {
             return Err(if is_fenced { BatchFailure::Fenced } else { failure });
         }
         batch.insist_on_owner()?;
+        if batch.is_marked {
+            marks::renew(&self.connection)?;
+        }
         batch.run("COMMIT", [])?;
         let Batch { last_seq, indexed_through, .. } = batch;
         (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
@@ -274,9 +281,13 @@ pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Io(format!("{} not found", place.display())));
     }
     let connection = open_writer(place)?;
-    if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {
+    let format = schema::refuse_foreign(&connection, place)?;
+    if format >= schema::OWNER_SINCE {
         let accepted = connection.execute_batch("UPDATE owner SET is_open = 0");
         accepted.map_err(|error| fault(place, &error))?;
+        if format == schema::FORMAT {
+            marks::restore(&connection).map_err(|error| fault(place, &error))?;
+        }
         // Without the frames behind a damaged one, which the next host would find again.
         let truncated = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         truncated.map_err(|error| fault(place, &error))?;
