@@ -131,10 +131,17 @@ impl LogEndFile {
     }
 
     /// Writes the end after a commit of this connection. A failure leaves the file as it was, which is older. `record` is
-    /// the last record.
-    pub(super) fn write(&self, connection: &Connection, record: i64) {
+    /// the last record. Returns the number of frames in the log.
+    pub(super) fn write(&self, connection: &Connection, record: i64) -> u64 {
+        let frame = last_frame(connection).unwrap_or(0);
+        if frame > 0 {
+            self.write_frame(frame, record);
+        }
+        frame
+    }
+
+    fn write_frame(&self, frame: u64, record: i64) {
         let Some((file, log)) = &self.files else { return };
-        let Some(frame) = last_frame(connection) else { return };
         let at = HEADER_LEN as u64 + (frame - 1) * (FRAME_HEADER_LEN as u64 + self.page_len);
         let mut header = [0; FRAME_HEADER_LEN];
         if log.read_exact_at(&mut header, at).is_err() {

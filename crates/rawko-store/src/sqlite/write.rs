@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::audits::AuditEnds;
 use super::batch::{Batch, BatchFailure};
-use super::connection::{make_durable, open_writer};
+use super::connection::{CHECKPOINT_PAGES, make_durable, open_writer};
 use super::fault::fault;
 use super::journal_ends::Tips;
 use super::log_end::{self, LogEndFile};
@@ -133,7 +133,6 @@ impl WriteSide {
         if let Some(why) = &self.ended {
             return Err(why.clone());
         }
-        self.look()?;
         if let Err(failure) = self.attempt(work) {
             self.roll_back();
             return Err(match failure {
@@ -145,12 +144,16 @@ impl WriteSide {
                 }
             });
         }
-        self.log_end.write(&self.connection, self.last_seq);
+        let frames = self.log_end.write(&self.connection, self.last_seq);
         self.tips.keep();
         self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))?;
+        // Not by SQLite within the commit: a database that was truncated would have its full length again at the check.
+        if frames >= u64::from(CHECKPOINT_PAGES) {
+            let _ = owner::checkpoint(&self.connection);
+        }
         if let Some(len) = self.reserve.extend(self.watch.log_len()) {
             self.watch.set_log_len(len);
         }
@@ -213,15 +216,6 @@ impl WriteSide {
     /// Accepts shorter files from here on, because this handle truncated them.
     pub(super) fn look_after_shrinking(&mut self) -> Result<(), StoreError> {
         self.watch.check_shrunk().map_err(|why| self.end(why))
-    }
-
-    /// Stops writing if the file is not the one that was opened. The check behind the batch alone is not enough: a database
-    /// that was truncated could have its full length again by then, from the checkpoint of that very batch.
-    fn look(&mut self) -> Result<(), StoreError> {
-        match self.watch.check() {
-            Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
-            other => other,
-        }
     }
 
     fn end(&mut self, why: StoreError) -> StoreError {
