@@ -180,6 +180,7 @@ impl HostBuilder {
         });
         dispatch::spawn(&inner, jobs).map_err(|error| HostError::Thread(error.to_string()))?;
         inner.recover()?;
+        inner.look_for_damage();
         tokio::spawn(deadlines::watch(Arc::downgrade(&inner), Arc::clone(&inner.deadlines)));
         Ok(Host { inner })
     }

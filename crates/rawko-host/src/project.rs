@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_core::{Value, World};
 use rawko_instance::{
-    AgentResolver, Category, FamilyCounts, FamilyLimit, Gate, InstanceLimits, Newcomer, OnRestart,
-    ServiceError, ServiceRequest,
+    AgentResolver, Category, FamilyCounts, FamilyLimit, FamilySize, Gate, InstanceLimits, Newcomer,
+    OnRestart, ServiceError, ServiceRequest,
 };
 use rawko_store::{EffectKind, OpenEffect};
 use tokio::sync::broadcast;
@@ -44,10 +44,10 @@ impl HostProject {
         &self,
         newcomer: Newcomer<'_>,
         now_ms: i64,
-        living: impl FnOnce() -> Option<u64>,
+        size: impl Fn(i64) -> Option<FamilySize>,
     ) -> Option<FamilyLimit> {
         let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
-        families.refuse(newcomer, now_ms, &self.limits, living)
+        families.refuse(newcomer, now_ms, &self.limits, size)
     }
 
     /// Returns the service of an effect. Sends go to endpoints, everything else to services.

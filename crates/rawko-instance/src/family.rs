@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::InstanceLimits;
 
-/// FamilyCounts whose counts are kept. One that is forgotten begins again at its next instance.
+/// Families whose counts are kept. One that is forgotten is counted in the store at its next instance.
 const FAMILIES_MAX: usize = 4_096;
 
 /// An instance that is about to begin.
@@ -20,6 +20,15 @@ pub struct Newcomer<'a> {
     pub uncommitted: usize,
     /// True for the second and later items of an `each`: its list bounds them, so they do not count as a rate.
     pub is_later_item: bool,
+}
+
+/// A family as its store knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FamilySize {
+    /// Instances that have not ended, with the root.
+    pub living: u64,
+    /// Descendants that began since a given time and still exist.
+    pub begun: u64,
 }
 
 /// The limit that refuses an instance.
@@ -77,14 +86,15 @@ struct Count {
 }
 
 impl FamilyCounts {
-    /// Counts a new instance. Returns the limit that refuses it. `living` counts the instances of the family in the
-    /// store that have not ended; `None` if the driver cannot. It is called only near the limit, once per second.
+    /// Counts a new instance. Returns the limit that refuses it. `size` counts the family in the store, with those that
+    /// began since a time; `None` if the driver cannot. It is called for the first instance of a family, because another
+    /// driver may have begun others, and near the limit, once per second.
     pub fn refuse(
         &mut self,
         newcomer: Newcomer<'_>,
         now_ms: i64,
         limits: &InstanceLimits,
-        living: impl FnOnce() -> Option<u64>,
+        size: impl Fn(i64) -> Option<FamilySize>,
     ) -> Option<FamilyLimit> {
         let second = now_ms.div_euclid(1_000);
         if self.counts.len() >= FAMILIES_MAX {
@@ -94,15 +104,20 @@ impl FamilyCounts {
         if self.counts.len() >= FAMILIES_MAX && !self.counts.contains_key(newcomer.root) {
             self.counts.clear();
         }
+        let hour = second.div_euclid(3_600);
         if !self.counts.contains_key(newcomer.root) {
-            self.counts.insert(newcomer.root.into(), Count::default());
+            let known = size(hour * 3_600_000).unwrap_or_default();
+            let in_hour = u32::try_from(known.begun).unwrap_or(u32::MAX);
+            let at_most = known.living + newcomer.uncommitted as u64;
+            let count = Count { hour, in_hour, at_most, ..Count::default() };
+            self.counts.insert(newcomer.root.into(), count);
         }
         let count = self.counts.get_mut(newcomer.root)?;
         if count.second != second {
             (count.second, count.in_second) = (second, 0);
         }
-        if count.hour != second.div_euclid(3_600) {
-            (count.hour, count.in_hour) = (second.div_euclid(3_600), 0);
+        if count.hour != hour {
+            (count.hour, count.in_hour) = (hour, 0);
         }
         if !newcomer.is_later_item {
             count.in_second += 1;
@@ -116,7 +131,8 @@ impl FamilyCounts {
         let most = u64::from(limits.family_instances_max);
         if count.at_most >= most && count.counted != Some(second) {
             count.counted = Some(second);
-            count.at_most = living().map_or(0, |living| living + newcomer.uncommitted as u64);
+            let known = size(hour * 3_600_000);
+            count.at_most = known.map_or(0, |known| known.living + newcomer.uncommitted as u64);
         }
         if count.at_most >= most {
             return Some(FamilyLimit::Instances(limits.family_instances_max));
@@ -138,9 +154,9 @@ mod tests {
         let mut families = FamilyCounts::default();
         let mut begin = |at_ms: i64, living: u64| {
             let newcomer = Newcomer { root: "r", uncommitted: 0, is_later_item: false };
-            families.refuse(newcomer, at_ms, &limits, || Some(living))
+            families.refuse(newcomer, at_ms, &limits, |_| Some(FamilySize { living, begun: 0 }))
         };
-        assert_eq!([0, 1, 2].map(|at_ms| begin(at_ms, 9)), [None; 3]);
+        assert_eq!([(0, 0), (1, 9), (2, 9)].map(|(at_ms, living)| begin(at_ms, living)), [None; 3]);
         // Two of the three have ended.
         assert_eq!(begin(3, 1), None);
         assert_eq!(begin(4, 1), Some(FamilyLimit::PerSecond(4)));
@@ -148,5 +164,23 @@ mod tests {
         assert_eq!(begin(1_001, 3), Some(FamilyLimit::Instances(3)));
         assert_eq!(begin(2_000, 3), Some(FamilyLimit::Instances(3)));
         assert_eq!(begin(3_000, 0), None);
+    }
+
+    /// A driver that starts knows nothing of the families that the last one began.
+    #[test]
+    fn a_restarted_driver_counts_what_is_there() {
+        let limits =
+            InstanceLimits { family_instances_max: 5, family_per_hour_max: 7, ..InstanceLimits::default() };
+        let begin = |living: u64, begun: u64| {
+            let newcomer = Newcomer { root: "r", uncommitted: 0, is_later_item: false };
+            let size = |since_ms: i64| {
+                assert_eq!(since_ms, 3_600_000);
+                Some(FamilySize { living, begun })
+            };
+            FamilyCounts::default().refuse(newcomer, 3_700_000, &limits, size)
+        };
+        assert_eq!(begin(4, 6), None);
+        assert_eq!(begin(5, 6), Some(FamilyLimit::Instances(5)));
+        assert_eq!(begin(4, 7), Some(FamilyLimit::PerHour(7)));
     }
 }

@@ -38,7 +38,7 @@ pub use effects::send::undelivered;
 pub use environment::MachineEnvironment;
 pub use error::{InstanceError, StoreError, reasons};
 pub use failure::{AttemptOutcome, Category, ServiceError};
-pub use family::{FamilyCounts, FamilyLimit, Newcomer};
+pub use family::{FamilyCounts, FamilyLimit, FamilySize, Newcomer};
 pub use fork::{ForkSource, with_budget};
 pub use form::form_schema;
 pub use gate::{

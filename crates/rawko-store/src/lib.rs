@@ -43,13 +43,14 @@ pub use lock::{Lock, LockHolder};
 pub use memory::MemoryStore;
 /// The content of a commit, defined by the machine that fills it.
 pub use rawko_instance::records::*;
-pub use rawko_instance::{InstanceStatus, StoreError, content};
+pub use rawko_instance::{FamilySize, InstanceStatus, StoreError, content};
 #[cfg(feature = "sqlite")]
 pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Prunable, Pruned, RestoreReport, Retention, SqliteOptions, SqliteStore, StoreCheck};
 pub use store::{
-    DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport,
+    DamagePart, DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store,
+    StoreReport,
 };
 pub use transfer::{FamilyMember, InstanceFamily, ReadExportError};
 pub use writer::CommitWriter;

@@ -8,8 +8,8 @@ use rawko_core::Status;
 use crate::StoreError;
 use crate::transfer::InstanceFamily;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, InstanceStatus,
-    NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, WaitReason,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, FamilySize, Head, Inbound, InstanceKey, InstanceRow,
+    InstanceStatus, NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, WaitReason,
 };
 
 /// Number of records that [`Store::steps`] reads at once in stores that cannot look up steps.
@@ -41,12 +41,17 @@ pub trait Store: Send + Sync {
     }
     /// Returns the instances that an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
-    /// Returns the number of instances of a family, a root and its descendants, that have not ended.
-    fn living(&self, root: &str) -> Result<u64, StoreError> {
+    /// Counts the instances of a family: a root and its descendants. `since_ms` is for [`FamilySize::begun`]. Override it in a
+    /// store that can count.
+    fn family_size(&self, root: &str, since_ms: i64) -> Result<FamilySize, StoreError> {
         let family = DrivenInstances::Only(vec![root.to_owned()]);
-        let statuses = vec![Status::Active, Status::Error];
-        let page = self.list(&Filter { statuses, part: Some(root.to_owned()), ..Filter::default() })?;
-        Ok(page.rows.iter().filter(|row| family.includes(&row.new)).count() as u64)
+        let page = self.list(&Filter { part: Some(root.to_owned()), ..Filter::default() })?;
+        let mut size = FamilySize::default();
+        for row in page.rows.iter().filter(|row| family.includes(&row.new)) {
+            size.living += u64::from(!row.head.status.is_over());
+            size.begun += u64::from(row.new.parent.is_some() && row.new.created_ms >= since_ms);
+        }
+        Ok(size)
     }
 
     /// Returns the nearest snapshot at or before a step (`None`: the last), and the records after it up to that step,
@@ -128,8 +133,22 @@ pub trait Store: Send + Sync {
     fn probe(&self) -> Result<(), StoreError> {
         Ok(())
     }
+    /// Returns problems of the rows that decide what instances do next, for a host that starts: of some instances after this
+    /// one, and for `None` those of the whole store, too. A part is quick, so that it can run beside a host.
+    fn damage(&self, _after: Option<InstanceKey>) -> Result<DamagePart, StoreError> {
+        Ok(DamagePart::default())
+    }
     /// Returns the state of the store, for `doctor`.
     fn report(&self) -> Result<StoreReport, StoreError>;
+}
+
+/// A part of [`Store::damage`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DamagePart {
+    /// Descriptions, with the instance where it is known.
+    pub problems: Vec<String>,
+    /// The last instance of this part; `None` if there are no more.
+    pub last: Option<InstanceKey>,
 }
 
 /// Selects the instances to list.

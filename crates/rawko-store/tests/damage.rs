@@ -19,18 +19,22 @@ fn open(path: &Path) -> SqliteStore {
 
 /// A closed store with three instances of twenty steps each and a snapshot at step 10.
 fn closed() -> (TempDir, PathBuf) {
+    closed_with(&[1, 2, 3])
+}
+
+fn closed_with(keys: &[i64]) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
     let store = open(&path);
     store.put_chart(&chart()).unwrap();
-    store.commit(&[begin(1), begin(2), begin(3)]).unwrap();
+    store.commit(&keys.iter().map(|key| begin(*key)).collect::<Vec<_>>()).unwrap();
     for number in 1..=STEPS {
-        let commits = [1, 2, 3].map(|key| {
+        let commits = keys.iter().map(|key| {
             let saved = SavedSnapshot { step: number, body: format!(r#"{{"whole":{number}}}"#) };
             let snapshot = (number == 10).then(|| Box::new(saved));
-            Commit { snapshot, ..step(key, number) }
+            Commit { snapshot, ..step(*key, number) }
         });
-        store.commit(&commits).unwrap();
+        store.commit(&commits.collect::<Vec<_>>()).unwrap();
     }
     drop(store);
     (directory, path)
@@ -255,13 +259,7 @@ fn a_modified_effect_delivery_or_parent_names_the_instance_and_the_step() {
         "policy = '{}'",
     ];
     let instances = of_instances.map(|set| format!("UPDATE instances SET {set} WHERE key = 2"));
-    let (_directory, original) = closed();
-    run(
-        &original,
-        "DELETE FROM instances WHERE key = 2; DELETE FROM journal WHERE instance = 2;
-                    DELETE FROM journal_index WHERE instance = 2; DELETE FROM snapshots WHERE instance = 2;
-                    UPDATE marks SET pruned_records = pruned_records + 21",
-    );
+    let (_directory, original) = closed_with(&[1, 3]);
     let store = open(&original);
     let mut child = begin(2);
     if let Some(new) = &mut child.create {

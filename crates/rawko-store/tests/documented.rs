@@ -24,6 +24,7 @@ fn every_table_and_column_is_on_the_page() {
         include_str!("../src/sqlite/v5.sql"),
         include_str!("../src/sqlite/v6.sql"),
         include_str!("../src/sqlite/v7.sql"),
+        include_str!("../src/sqlite/v8.sql"),
     ];
     scripts.iter().for_each(|script| connection.execute_batch(script).unwrap());
     let sql = "SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c

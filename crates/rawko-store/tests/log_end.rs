@@ -171,3 +171,35 @@ fn the_files_of_a_host_that_is_killed_are_never_refused() {
         }
     }
 }
+
+/// No index has the last record of a killed host, and nothing follows it: deleted together with its lines of the audit, it
+/// leaves no gap.
+#[test]
+fn a_last_record_that_was_deleted_after_a_kill_is_missed() {
+    let image = |is_deleted: bool| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let store = open(&path).unwrap();
+        store.put_chart(&chart()).unwrap();
+        store.commit(&[begin(1)]).unwrap();
+        (1..=COMMITS).for_each(|number| store.commit(&[step(1, number)]).unwrap());
+        if is_deleted {
+            // While the host runs, so that the log with its end stays.
+            let other = rusqlite::Connection::open(&path).unwrap();
+            other.execute_batch("DELETE FROM journal WHERE seq = (SELECT max(seq) FROM journal)").unwrap();
+        }
+        let copy = tempfile::tempdir().unwrap();
+        let copied = copy.path().join("store.db");
+        for end in ["", "-wal", "-end"] {
+            fs::copy(beside(&path, end), beside(&copied, end)).unwrap();
+        }
+        (copy, copied)
+    };
+    let (_directory, path) = image(false);
+    assert_eq!(last_step(&path), Ok(COMMITS));
+    let (_directory, path) = image(true);
+    let words = last_step(&path).unwrap_err();
+    assert!(words.contains("records were deleted") && words.contains("--accept-loss"), "{words}");
+    SqliteStore::accept_loss(&path).unwrap();
+    assert_eq!(last_step(&path), Ok(COMMITS - 1));
+}

@@ -63,7 +63,7 @@ fn what_was_committed_is_there_when_it_is_opened_again() {
     store.commit(&[step(1, 3_001), step(2, 1)]).unwrap();
     assert_eq!(store.last_seq().unwrap(), 3_004);
     let report = store.report().unwrap();
-    assert_eq!((report.format, report.instances, report.records), (7, 2, 3_004));
+    assert_eq!((report.format, report.instances, report.records), (8, 2, 3_004));
     assert_eq!(report.problems, [] as [&str; 0]);
     assert!(report.bytes > 0 && report.place.ends_with("store.db"));
 }
@@ -129,7 +129,7 @@ fn what_is_no_store_of_ours_is_left_alone() {
     let text: Make = |path| std::fs::write(path, "not a database, but long enough to look at").unwrap();
     let foreign: Make = |path| Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     for (make, says) in [
-        (newer, "has format 99; this rawko supports formats up to 7"),
+        (newer, "has format 99; this rawko supports formats up to 8"),
         (text, "is not a rawko store"),
         (foreign, "is a database but not a rawko store"),
     ] {
@@ -208,6 +208,7 @@ fn reports_name_what_is_wrong() {
             "open effect of unknown instance 5",
             "instance `i1`, step 0: the snapshot does not match the journal",
             "instance `#5`, step 1: the open effect is damaged: it was modified",
+            "the row of `marks` is missing or was modified",
             "instance `i1`, step 1: a line of the audit, or the one before it, was changed, moved or deleted",
         ]
     );

@@ -130,6 +130,64 @@ fn processes_are_started_by_the_launcher() {
     assert!(wrong.is_empty(), "start a process without the launcher (`rawko_process::Launch`): {wrong:#?}");
 }
 
+/// Whoever takes a step has its effects to interpret. Only the instance machine does; the others look at a step and perform
+/// nothing.
+#[test]
+fn effects_are_interpreted_by_the_instance_machine_only() {
+    let expected = [
+        // Static checks: what a chart invokes at its start, and whether regions wait for each other.
+        "crates/rawko-chart/src/check/recursion.rs",
+        "crates/rawko-chart/src/check/region_cycles.rs",
+        // The machine.
+        "crates/rawko-instance/src/input/step.rs",
+        "crates/rawko-instance/src/start.rs",
+        // Events that a copy of the snapshot would take.
+        "crates/rawko-sim/src/choices.rs",
+        // Exploration. What follows without a driver comes from `rawko_instance::consequences`.
+        "crates/rawko-verify/src/machine.rs",
+        // Past steps again, with their traces.
+        "crates/rawko-view/src/journal/traced.rs",
+        "crates/rawko-view/src/offers.rs",
+        // Past events on another chart, for their snapshots.
+        "crates/rawko/src/commands/migrate/replay.rs",
+    ];
+    let names = ["step", "start", "step_traced", "start_traced"];
+    let takes_steps = |text: &str| {
+        // Tests in a file may take steps, and so may examples.
+        let code: String =
+            text.split("#[cfg(test)]")
+                .next()
+                .unwrap_or_default()
+                .lines()
+                .fold(String::new(), |code, line| {
+                    if line.trim_start().starts_with("//") { code } else { code + line + "\n" }
+                });
+        code.match_indices("rawko_core::").any(|(at, start)| {
+            let rest = &code[at + start.len()..];
+            let list = match rest.strip_prefix('{') {
+                Some(rest) => rest.split(['}', ';']).next().unwrap_or_default(),
+                None => {
+                    rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or("")
+                }
+            };
+            list.split([',', ' ', '\n']).any(|name| names.contains(&name))
+        })
+    };
+    let found: Vec<String> = files("crates", ".rs")
+        .iter()
+        .filter(|path| name(path).contains("/src/") && !name(path).starts_with("crates/rawko-core/"))
+        .filter(|path| takes_steps(&fs::read_to_string(path).unwrap()))
+        .map(|path| name(path))
+        .collect();
+    let missing = expected.iter().filter(|file| !found.iter().any(|path| path == *file));
+    let added = found.iter().filter(|file| !expected.contains(&file.as_str()));
+    let wrong: Vec<String> = missing
+        .map(|file| format!("{file} takes no step"))
+        .chain(added.map(|file| format!("{file} takes steps: let an instance machine take them")))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Names of services are built and taken apart in one place, `ServiceName` and `ServiceClass`; the table of the built-in
 /// ones is `specs.rs`.
 #[test]

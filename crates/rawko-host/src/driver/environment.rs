@@ -63,7 +63,8 @@ impl MachineEnvironment for HostInner {
     }
 
     fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
-        self.project.refused_by_family(newcomer, now_ms, || self.store.living(newcomer.root).ok())
+        let size = |since_ms| self.store.family_size(newcomer.root, since_ms).ok();
+        self.project.refused_by_family(newcomer, now_ms, size)
     }
 
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rawko_instance::{Input, StoredMessage};
-use rawko_store::{EffectKind, Inbound, InstanceKey, OpenEffect};
+use rawko_store::{EffectKind, Inbound, InstanceKey, OpenEffect, StoreError};
 
 use super::deadlines::DeadlineKind;
 use super::slot::MailboxDelivery;
@@ -25,6 +26,37 @@ impl HostInner {
         }
         self.deliver_inbound(self.store.inbound(None)?)?;
         self.restart_calls(self.store.open_effects(None)?)
+    }
+
+    /// Reports damaged rows, also of instances that nothing loads: one whose open effect was deleted would wait for ever
+    /// without a message. Beside the host, because its start does not depend on the number of instances.
+    pub(crate) fn look_for_damage(self: &Arc<Self>) {
+        if !self.scope.is_all() {
+            return;
+        }
+        let host = Arc::downgrade(self);
+        self.runtime.spawn_blocking(move || {
+            let mut after = None;
+            loop {
+                // A host that is dropped meanwhile waits for one part at most.
+                let Some(host) = host.upgrade() else { return };
+                match host.store.damage(after) {
+                    Ok(part) => {
+                        for problem in part.problems {
+                            host.trouble_with("store", &HostError::Store(StoreError::Damaged(problem)));
+                        }
+                        after = part.last;
+                    }
+                    Err(error) => {
+                        host.trouble_with("store", &HostError::Store(error));
+                        return;
+                    }
+                }
+                if after.is_none() || host.stopping.load(Ordering::SeqCst) {
+                    return;
+                }
+            }
+        });
     }
 
     /// Continues one instance and its descendants after the last host.

@@ -8,6 +8,7 @@ mod children;
 mod crashes;
 mod pausing;
 mod people;
+mod rows;
 mod services;
 mod timers;
 mod typed;

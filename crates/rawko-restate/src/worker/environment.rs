@@ -129,7 +129,7 @@ impl MachineEnvironment for WorkerEnvironment<'_> {
     /// Counts what this worker begins. Other workers count their own, and none knows how many have ended, so only the
     /// rate is limited.
     fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
-        self.project.refused_by_family(newcomer, now_ms, || None)
+        self.project.refused_by_family(newcomer, now_ms, |_| None)
     }
 
     fn child(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {

@@ -68,8 +68,8 @@ impl MachineEnvironment for SimDriver {
     }
 
     fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
-        let living = || self.store.living(newcomer.root).ok();
-        self.families.borrow_mut().refuse(newcomer, now_ms, &self.setup.limits, living)
+        let size = |since_ms| self.store.family_size(newcomer.root, since_ms).ok();
+        self.families.borrow_mut().refuse(newcomer, now_ms, &self.setup.limits, size)
     }
 
     fn handled(&self, instance: InstanceKey, key: &str) -> Result<Option<u64>, StoreError> {

@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batch::{Batch, BatchFailure};
+use super::fault::StoreReadError;
 use super::recent::Recent;
-use super::rows::{self, AUDIT, uint};
+use super::rows::{self, AUDIT, int, uint};
 use crate::chain::{self, ChainLink};
 use crate::report::{ChainKind, ChainProblem};
 use crate::{AuditLine, Commit};
@@ -117,6 +118,85 @@ impl Batch<'_> {
             [self.indexed_through],
         )
     }
+}
+
+/// Returns the last lines of one instance or of all, oldest first. All lines of an instance are checked.
+pub(super) fn lines(
+    connection: &Connection,
+    instance: Option<&str>,
+    limit: usize,
+) -> std::result::Result<Vec<AuditLine>, StoreReadError> {
+    let most = int(limit as u64);
+    let Some(id) = instance else {
+        let sql = format!("SELECT {AUDIT} FROM audit ORDER BY line DESC LIMIT ?1");
+        let mut lines: Vec<AuditLine> =
+            connection.prepare_cached(&sql)?.query_map([most], rows::audit)?.collect::<Result<_>>()?;
+        lines.reverse();
+        return Ok(lines);
+    };
+    // The indexed lines, and the few that are not indexed yet.
+    let sql = format!(
+        "SELECT {AUDIT}, chain FROM audit WHERE line IN (
+             SELECT line FROM audit_index WHERE instance = ?1
+             UNION ALL
+             SELECT line FROM audit WHERE line > (SELECT audited_through FROM marks) AND instance = ?1)
+         ORDER BY line DESC LIMIT ?2"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let read = |row: &Row<'_>| Ok((rows::audit(row)?, rows::link(row, 7)?));
+    let mut found: Vec<(AuditLine, Option<ChainLink>)> =
+        statement.query_map(params![id, most], read)?.collect::<Result<_>>()?;
+    found.reverse();
+    if limit == usize::MAX {
+        check(connection, id, &found)?;
+    }
+    Ok(found.into_iter().map(|(line, _)| line).collect())
+}
+
+/// Fails unless these lines are all that an instance wrote.
+fn check(
+    connection: &Connection,
+    id: &str,
+    lines: &[(AuditLine, Option<ChainLink>)],
+) -> std::result::Result<(), StoreReadError> {
+    let Some(end) = end_of(connection, id)? else { return Ok(()) };
+    let mut walk = AuditWalk::default();
+    for (line, link) in lines {
+        let next = chain::audit_link(&walk.link, line);
+        walk.step = step_of(&line.effect).or(walk.step);
+        if *link != Some(next) {
+            let step = walk.step.unwrap_or(0);
+            let what = "a line of the audit, or the one before it, was changed, moved or deleted";
+            return Err(StoreReadError::Damaged(format!("instance `{id}`, step {step}: {what}")));
+        }
+        walk = AuditWalk { lines: walk.lines + 1, link: next, ..walk };
+    }
+    match (walk.lines, walk.link) == (end.lines, end.link) {
+        true => Ok(()),
+        false => Err(StoreReadError::Damaged(format!(
+            "instance `{id}`, step {}: {} of {} lines of the audit are there",
+            walk.step.unwrap_or(0),
+            walk.lines,
+            end.lines
+        ))),
+    }
+}
+
+/// The end of an instance's audit in its row, or in a record that is not indexed yet.
+fn end_of(connection: &Connection, id: &str) -> Result<Option<AuditEnd>> {
+    let sql = "SELECT key, audit_lines, audit_chain FROM instances WHERE id = ?1";
+    let read = |row: &Row<'_>| {
+        let link = rows::link(row, 2)?.unwrap_or(chain::START);
+        Ok(AuditEnd { key: Some(row.get(0)?), lines: row.get(1)?, link })
+    };
+    let Some(end) = connection.prepare_cached(sql)?.query_row([id], read).optional()? else {
+        return Ok(None);
+    };
+    let sql = "SELECT instance, audit_lines, audit_chain FROM journal
+               WHERE seq > (SELECT indexed_through FROM marks) AND instance = ?1 AND audit_lines > ?2
+               ORDER BY seq DESC LIMIT 1";
+    let later = connection.prepare_cached(sql)?.query_row(params![end.key, end.lines], read).optional()?;
+    Ok(Some(later.unwrap_or(end)))
 }
 
 /// The chain of one instance during a pass over the whole audit.

@@ -8,6 +8,7 @@ use super::audits::{AuditEnd, AuditEnds};
 use super::journal_ends::{Tip, Tips};
 use super::owner::Owner;
 use super::published::Published;
+use super::row_counts::RowCounts;
 use super::rows::{int, kind_number};
 use super::{journal, seals, snapshots};
 use crate::chain::{self, ChainLink};
@@ -31,6 +32,14 @@ impl From<rusqlite::Error> for BatchFailure {
     }
 }
 
+/// What the last record of a commit holds besides the record.
+#[derive(Clone, Copy)]
+struct RecordEnd {
+    audit: Option<AuditEnd>,
+    /// The change of the numbers of other rows.
+    more: RowCounts,
+}
+
 /// An open transaction.
 pub(super) struct Batch<'w> {
     pub(super) connection: &'w Connection,
@@ -44,6 +53,10 @@ pub(super) struct Batch<'w> {
     pub(super) inherited_through: i64,
     /// The highest inbound sequence number in this batch.
     pub(super) inbound: i64,
+    /// By how many messages in flight there are more after this batch.
+    pub(super) in_flight: i64,
+    /// True if the row of `marks` was written.
+    pub(super) is_marked: bool,
     pub(super) owner: Owner,
     /// True once this batch was verified to be the owner's.
     pub(super) is_owned: bool,
@@ -57,14 +70,21 @@ impl Batch<'_> {
         for commit in commits {
             self.commit(commit)?;
         }
-        if self.inbound > 0 {
-            self.run("UPDATE marks SET inbound = max(inbound, ?1)", [self.inbound])?;
+        if self.inbound > 0 || self.in_flight != 0 {
+            let row = [self.inbound, self.in_flight];
+            self.mark("UPDATE marks SET inbound = max(inbound, ?1), in_flight = in_flight + ?2", row)?;
         }
         let tail_len = self.last_seq - self.indexed_through;
         if tail_len >= UNINDEXED_MAX || self.published.takes_index(tail_len) {
             self.index()?;
         }
         Ok(())
+    }
+
+    /// Writes the row of `marks`. Its hash follows at the end of the batch.
+    pub(super) fn mark(&mut self, sql: &str, row: impl rusqlite::Params) -> Result<(), BatchFailure> {
+        self.is_marked = true;
+        self.run(sql, row)
     }
 
     /// Fails unless this is the owner's batch. Must be called before the commit.
@@ -74,8 +94,13 @@ impl Batch<'_> {
     }
 
     pub(super) fn run(&self, sql: &str, row: impl rusqlite::Params) -> Result<(), BatchFailure> {
-        self.connection.prepare_cached(sql)?.execute(row)?;
-        Ok(())
+        self.change(sql, row).map(drop)
+    }
+
+    /// Returns the number of changed rows.
+    pub(super) fn change(&self, sql: &str, row: impl rusqlite::Params) -> Result<i64, BatchFailure> {
+        let changed = self.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(i64::try_from(changed).unwrap_or(i64::MAX))
     }
 
     /// Updates both indexes up to the last record and the last audit line, in their own order, so that each page is
@@ -93,7 +118,7 @@ impl Batch<'_> {
              ORDER BY instance, line",
             [],
         )?;
-        self.run(
+        self.mark(
             "UPDATE marks SET indexed_through = ?1,
                               audited_through = (SELECT coalesce(max(line), 0) FROM audit)",
             [self.last_seq],
@@ -112,12 +137,22 @@ impl Batch<'_> {
         }
         let (line_links, audit_end) = self.link_lines(commit)?;
         let before = self.last_seq;
-        let snapshot_link = self.records(key, commit, audit_end)?;
+        let snapshot_link = match needs_tip(commit) {
+            true => {
+                // Before the rows that it counts.
+                let tip = self.tip(key)?;
+                let (effects, deliveries) = (self.effects(key, commit)?, self.deliveries(key, commit)?);
+                let more = RowCounts { effects, deliveries };
+                self.records(key, commit, tip, RecordEnd { audit: audit_end, more })?
+            }
+            false => None,
+        };
         if let Some(change) = &commit.migrated {
             self.run(
                 "UPDATE instances SET chart = ?2, chart_id = ?3, version = ?4 WHERE key = ?1",
                 params![key, change.chart, change.chart_id, change.version],
             )?;
+            seals::renew_instance(self.connection, key)?;
         }
         if let Some(head) = &commit.head {
             self.head(key, head)?;
@@ -131,9 +166,7 @@ impl Batch<'_> {
                 params![blob.hash, blob.body],
             )?;
         }
-        self.effects(key, commit)?;
         self.messages(commit)?;
-        self.deliveries(key, commit)?;
         self.append_lines(&commit.audit, &line_links)
     }
 
@@ -147,9 +180,11 @@ impl Batch<'_> {
         let head = Head::default();
         self.run(
             "INSERT INTO instances (key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke,
-                                    parent_generation, origin_id, origin_step, created_ms, status, wait, policy, seal)
+                                    parent_generation, origin_id, origin_step, created_ms, status, wait, policy, seal,
+                                    head_seal)
              VALUES (:key, :id, :chart, :chart_id, :version, :parent_id, :parent_invocation, :parent_invoke,
-                     :parent_generation, :origin_id, :origin_step, :created_ms, :status, :wait, :policy, :seal)",
+                     :parent_generation, :origin_id, :origin_step, :created_ms, :status, :wait, :policy, :seal,
+                     :head_seal)",
             named_params! {
                 ":key": key,
                 ":id": new.id,
@@ -167,6 +202,7 @@ impl Batch<'_> {
                 ":wait": head.wait.as_str(),
                 ":policy": new.policy,
                 ":seal": seals::instance(key, new),
+                ":head_seal": seals::head(key, &head, 0, &[]),
             },
         )?;
         self.tips.set(key, Tip::default());
@@ -184,19 +220,18 @@ impl Batch<'_> {
         }
     }
 
-    /// Appends the records, each linked to the one before, the last one with the end of the audit. Returns the link of
-    /// the record that the commit's snapshot is based on.
+    /// Appends the records, each linked to the one before, the last one with the ends and numbers of other rows. Returns
+    /// the link of the record that the commit's snapshot is based on.
     fn records(
         &mut self,
         key: i64,
         commit: &Commit,
-        audit_end: Option<AuditEnd>,
+        mut tip: Tip,
+        end: RecordEnd,
     ) -> Result<Option<ChainLink>, BatchFailure> {
         let wanted = commit.snapshot.as_ref().map(|snapshot| snapshot.step);
-        if commit.records.is_empty() && wanted.is_none() {
-            return Ok(None);
-        }
-        let mut tip = self.tip(key)?;
+        let is_unchanged = end.more == RowCounts::default();
+        tip.rows += end.more;
         let mut found = wanted.filter(|step| tip.step == Some(*step)).map(|_| tip.step_link);
         let last = commit.records.len().saturating_sub(1);
         for (at, record) in commit.records.iter().enumerate() {
@@ -207,12 +242,19 @@ impl Batch<'_> {
                 return Err(self.out_of_order(key, &tip, record.step));
             }
             tip = tip.after(record);
-            self.append(key, record, &tip.link, audit_end.filter(|_| at == last))?;
+            let is_last = at == last;
+            let audit = end.audit.filter(|_| is_last);
+            self.append(key, record, &tip.link, audit, Some(tip.rows).filter(|_| is_last))?;
+            tip.seq = self.last_seq;
             if record.kind != RecordKind::Failed && wanted == Some(record.step) {
                 found = Some(tip.link);
             }
         }
-        if !commit.records.is_empty() {
+        if commit.records.is_empty() && !is_unchanged {
+            let sql = "UPDATE journal SET open_effects = ?2, deliveries = ?3 WHERE seq = ?1";
+            self.run(sql, [tip.seq, tip.rows.effects, tip.rows.deliveries])?;
+        }
+        if !commit.records.is_empty() || !is_unchanged {
             self.tips.set(key, tip);
         }
         Ok(found)
@@ -223,8 +265,7 @@ impl Batch<'_> {
             return Ok(tip);
         }
         self.must_exist(key)?;
-        let read = Tip::read(self.connection, key, self.indexed_through, self.inherited_through)?;
-        Ok(read.unwrap_or_default())
+        Ok(Tip::read(self.connection, key, self.indexed_through, self.inherited_through)?)
     }
 
     fn out_of_order(&self, key: i64, tip: &Tip, step: u64) -> BatchFailure {
@@ -245,17 +286,21 @@ impl Batch<'_> {
         key: i64,
         record: &Record,
         link: &ChainLink,
-        audit_end: Option<AuditEnd>,
+        audit: Option<AuditEnd>,
+        rows: Option<RowCounts>,
     ) -> Result<(), BatchFailure> {
         let Record { at_ms, event, delta, effects, .. } = record;
         let (step, kind) = (int(record.step), kind_number(record.kind));
-        let (lines, last_line) = audit_end.map(|end| (end.lines, end.link)).unzip();
+        let (lines, last_line) = audit.map(|end| (end.lines, end.link)).unzip();
+        let (open, delivered) = rows.map(|rows| (rows.effects, rows.deliveries)).unzip();
         if !self.is_owned {
             let sql = "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain,
-                                            audit_lines, audit_chain)
-                       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM owner WHERE epoch = ?11";
+                                            audit_lines, audit_chain, open_effects, deliveries)
+                       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM owner WHERE epoch = ?13";
             let epoch = self.owner.epoch;
-            let row = params![key, step, at_ms, kind, event, delta, effects, link, lines, last_line, epoch];
+            let row = params![
+                key, step, at_ms, kind, event, delta, effects, link, lines, last_line, open, delivered, epoch
+            ];
             self.is_owned = self.connection.prepare_cached(sql)?.execute(row)? == 1;
             return if self.is_owned { self.number() } else { Err(BatchFailure::Fenced) };
         }
@@ -263,11 +308,13 @@ impl Batch<'_> {
             Some(append) => append,
             None => self.append.insert(self.connection.prepare_cached(
                 "INSERT INTO journal (instance, step, at_ms, kind, event, delta, effects, chain,
-                                      audit_lines, audit_chain)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                      audit_lines, audit_chain, open_effects, deliveries)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?),
         };
-        append.execute(params![key, step, at_ms, kind, event, delta, effects, link, lines, last_line])?;
+        append.execute(params![
+            key, step, at_ms, kind, event, delta, effects, link, lines, last_line, open, delivered
+        ])?;
         self.number()
     }
 
@@ -285,11 +332,11 @@ impl Batch<'_> {
 
     /// Writes what lists show, and with it the end of the journal's chain, at no further cost.
     fn head(&self, key: i64, head: &Head) -> Result<(), BatchFailure> {
-        let end = self.tips.get(&key);
+        let end = self.tip(key)?;
+        let step = int(end.step.unwrap_or(0));
         self.run(
             "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7,
-                                  journal_step = coalesce(?8, journal_step),
-                                  journal_chain = coalesce(?9, journal_chain)
+                                  journal_step = ?8, journal_chain = ?9, head_seal = ?10
              WHERE key = ?1",
             params![
                 key,
@@ -299,8 +346,9 @@ impl Batch<'_> {
                 head.fault,
                 head.ledger,
                 head.outcome.map(Outcome::as_str),
-                end.map(|end| int(end.step.unwrap_or(0))),
-                end.map(|end| end.link)
+                step,
+                end.link,
+                seals::head(key, head, step, &end.link)
             ],
         )
     }
@@ -329,6 +377,13 @@ impl Batch<'_> {
             params![key, int(snapshot.step), after_seq, snapshot.body, link, hash],
         )
     }
+}
+
+/// Returns true if a commit writes records or rows that they count, or is based on one.
+fn needs_tip(commit: &Commit) -> bool {
+    let Commit { records, snapshot, opened, closed, deliveries, .. } = commit;
+    let is_empty = records.is_empty() && opened.is_empty() && closed.is_empty() && deliveries.is_empty();
+    !is_empty || snapshot.is_some()
 }
 
 pub(super) fn not_its_own(key: i64) -> BatchFailure {

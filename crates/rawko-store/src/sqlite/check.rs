@@ -8,7 +8,7 @@ use rusqlite::{Connection, Result};
 use super::rows::uint;
 use super::schema::FORMAT;
 use super::verify::verify;
-use super::{audits, contents, seals};
+use super::{audits, contents, marks, row_counts, seals};
 use crate::report::{ChainKind, ChainProblem, ChainReport};
 use crate::store::StoreReport;
 
@@ -103,6 +103,8 @@ fn look(connection: &Connection, report: &mut StoreReport) -> Result<()> {
     };
     verify(connection, &mut tell)?;
     seals::verify(connection, &mut tell)?;
+    row_counts::verify(connection, &mut tell)?;
+    marks::verify(connection, &mut tell)?;
     contents::verify(connection, &mut tell)?;
     audits::verify(connection, &mut tell)?;
     name(report, damaged);
@@ -120,6 +122,8 @@ pub(super) fn chains(connection: &Connection) -> Result<ChainReport> {
     let mut problems = Vec::new();
     verify(connection, &mut |problem| problems.push(problem))?;
     seals::verify(connection, &mut |problem| problems.push(problem))?;
+    row_counts::verify(connection, &mut |problem| problems.push(problem))?;
+    marks::verify(connection, &mut |problem| problems.push(problem))?;
     contents::verify(connection, &mut |problem| problems.push(problem))?;
     report.audit_lines = audits::verify(connection, &mut |problem| problems.push(problem))?;
     let sql = "SELECT DISTINCT instance FROM audit

@@ -8,30 +8,48 @@ use super::rows::int;
 use super::seals;
 use crate::{Commit, OpenEffect};
 
+macro_rules! insert_effect {
+    ($verb:literal) => {
+        concat!(
+            $verb,
+            " INTO effects (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
+                            result, parked, in_doubt, seal)
+              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+        )
+    };
+}
+
 impl Batch<'_> {
-    pub(super) fn effects(&self, key: i64, commit: &Commit) -> Result<(), BatchFailure> {
+    /// Returns by how many there are more.
+    pub(super) fn effects(&self, key: i64, commit: &Commit) -> Result<i64, BatchFailure> {
         if commit.opened.iter().any(|effect| effect.instance.0 != key) {
             return Err(not_its_own(key));
         }
         if let ([opened], [closed]) = (&*commit.opened, &*commit.closed)
             && self.replace_effect(key, opened, *closed)?
         {
-            return Ok(());
+            return Ok(0);
         }
+        let mut more = 0;
         for effect in &commit.opened {
-            self.open_effect(key, effect)?;
+            // Whether there is one already shows only in the number of rows that are inserted.
+            let is_new = self.open_effect(insert_effect!("INSERT OR IGNORE"), key, effect)? > 0;
+            more += i64::from(is_new);
+            if !is_new {
+                self.open_effect(insert_effect!("INSERT OR REPLACE"), key, effect)?;
+            }
         }
         for (step, index) in &commit.closed {
-            self.run(
+            more -= self.change(
                 "DELETE FROM effects WHERE instance = ?1 AND step = ?2 AND \"index\" = ?3",
                 params![key, int(*step), index],
             )?;
         }
-        Ok(())
+        Ok(more)
     }
 
     /// Writes an opened effect in the place of a closed one: a call that follows another is one statement. Returns false if
-    /// the closed one is not stored.
+    /// the closed one is not stored, or the opened one is.
     fn replace_effect(
         &self,
         key: i64,
@@ -41,7 +59,7 @@ impl Batch<'_> {
         if (opened.step, opened.index) == closed {
             return Ok(false);
         }
-        let sql = "UPDATE OR REPLACE effects
+        let sql = "UPDATE OR IGNORE effects
                    SET step = ?2, \"index\" = ?3, kind = ?4, invocation = ?5, name = ?6, body = ?7, opened_ms = ?8,
                        due_ms = ?9, idempotency = ?10, result = ?11, parked = ?12, in_doubt = ?13,
                        seal = ?16
@@ -67,12 +85,9 @@ impl Batch<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(row)? > 0)
     }
 
-    fn open_effect(&self, key: i64, effect: &OpenEffect) -> Result<(), BatchFailure> {
-        self.run(
-            "INSERT OR REPLACE INTO effects
-                 (instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency,
-                  result, parked, in_doubt, seal)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    fn open_effect(&self, sql: &str, key: i64, effect: &OpenEffect) -> Result<i64, BatchFailure> {
+        self.change(
+            sql,
             params![
                 key,
                 int(effect.step),
@@ -94,23 +109,26 @@ impl Batch<'_> {
 
     pub(super) fn messages(&mut self, commit: &Commit) -> Result<(), BatchFailure> {
         for event in &commit.sent {
-            let row = params![event.seq, event.to.0, event.event];
-            self.run("INSERT INTO inbound (seq, \"to\", event) VALUES (?1, ?2, ?3)", row)?;
+            let row = params![event.seq, event.to.0, event.event, seals::inbound(event)];
+            let sql = "INSERT INTO inbound (seq, \"to\", event, seal) VALUES (?1, ?2, ?3, ?4)";
+            self.in_flight += self.change(sql, row)?;
             self.inbound = self.inbound.max(event.seq);
         }
         for seq in &commit.taken {
-            self.run("DELETE FROM inbound WHERE seq = ?1", [seq])?;
+            self.in_flight -= self.change("DELETE FROM inbound WHERE seq = ?1", [seq])?;
         }
         Ok(())
     }
 
-    pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<(), BatchFailure> {
+    /// Returns by how many there are more.
+    pub(super) fn deliveries(&self, key: i64, commit: &Commit) -> Result<i64, BatchFailure> {
+        let mut more = 0;
         for delivery in &commit.deliveries {
             let seal = seals::delivery(key, &delivery.key, delivery.step);
             let row = params![key, delivery.key, int(delivery.step), seal];
             let sql = "INSERT OR IGNORE INTO deliveries (instance, key, step, seal) VALUES (?1, ?2, ?3, ?4)";
-            self.run(sql, row)?;
+            more += self.change(sql, row)?;
         }
-        Ok(())
+        Ok(more)
     }
 }

@@ -7,9 +7,9 @@ use rustc_hash::FxHashSet;
 
 use super::fault::StoreReadError;
 use super::journal;
-use super::rows::{self, AUDIT, CHART, EFFECT};
+use super::rows::{self, AUDIT, CHART};
 use super::snapshots::SnapshotRow;
-use super::{SqliteStore, instances};
+use super::{SqliteStore, instances, seals};
 use crate::StoreError;
 use crate::references;
 use crate::store::Store;
@@ -71,10 +71,8 @@ fn member(connection: &Connection, row: InstanceRow) -> SqliteResult<FamilyMembe
         }
         snapshots.push(saved.into_snapshot());
     }
-    let sql = format!("SELECT {EFFECT} FROM effects WHERE instance = ?1 ORDER BY step, \"index\"");
-    let effects = rows_of(connection, &sql, key.0, rows::effect)?;
-    let sql = "SELECT event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
-    let inbound = rows_of(connection, sql, key.0, |row| row.get(0))?;
+    let effects = seals::effects(connection, key)?;
+    let inbound = seals::messages(connection, key)?.into_iter().map(|message| message.event).collect();
     let sql = "SELECT key, step, seal FROM deliveries WHERE instance = ?1 ORDER BY key";
     let delivery = |row: &rusqlite::Row<'_>| rows::delivery(row, key.0);
     let deliveries = rows_of(connection, sql, key.0, delivery)?;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::fault::{StoreReadError, is_conversion};
 use super::rows::{self, FAILED, INSTANCE, int, uint};
 use crate::store::{DrivenInstances, Filter, InstancePage, InstanceTally};
-use crate::{InstanceKey, InstanceRow, InstanceStatus};
+use crate::{FamilySize, InstanceKey, InstanceRow, InstanceStatus};
 
 pub(super) fn find(
     connection: &Connection,
@@ -40,6 +40,16 @@ fn only(
 
 pub(super) fn children(connection: &Connection, id: &str) -> Result<Vec<InstanceRow>> {
     select(connection, "WHERE parent_id = ?1 ORDER BY key", [id], rows::listed)
+}
+
+/// The id of a descendant begins with that of its root and a dot; a dot is followed by a slash.
+pub(super) fn family_size(connection: &Connection, root: &str, since_ms: i64) -> Result<FamilySize> {
+    let sql = "SELECT count(*) FILTER (WHERE status IN ('active', 'error')),
+                      count(*) FILTER (WHERE parent_id IS NOT NULL AND created_ms >= ?4)
+               FROM instances WHERE id = ?1 OR (id > ?2 AND id < ?3 AND parent_id IS NOT NULL)";
+    let size = |row: &Row<'_>| Ok(FamilySize { living: uint(row.get(0)?), begun: uint(row.get(1)?) });
+    let values = params![root, format!("{root}."), format!("{root}/"), since_ms];
+    connection.prepare_cached(sql)?.query_row(values, size)
 }
 
 pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>> {

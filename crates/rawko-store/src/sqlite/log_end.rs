@@ -10,13 +10,18 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::log;
+use super::fault::fault;
 use super::wal::{FRAME_HEADER_LEN, HEADER_LEN};
+use super::{journal, log};
+use crate::StoreError;
 use crate::chain::half;
 
-const MAGIC: [u8; 8] = *b"rawkoend";
-/// Magic, frame number, salts, checksum, and the first half of the hash of all these.
-const LEN: usize = 48;
+const MAGIC: [u8; 8] = *b"rawkoen2";
+/// Magic, frame number, salts, checksum, record number, and the first half of the hash of all these.
+const LEN: usize = 56;
+/// Until format 7, without the record.
+const EARLIER_MAGIC: [u8; 8] = *b"rawkoend";
+const EARLIER_LEN: usize = 48;
 
 /// The last frame of a commit. Salts and checksum are copied from its header: a log that was restarted has others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +30,34 @@ pub(super) struct LogEnd {
     pub(super) frame: u64,
     /// The salts and the checksum.
     pub(super) proof: [u8; 16],
+    /// The last record of all instances: a deleted one is not missed otherwise while no index has it. 0 if unknown.
+    pub(super) record: i64,
 }
 
 impl LogEnd {
     /// Reads the end of a store's log. `None` if there is no such file, or an incomplete one.
     pub(super) fn read(store: &Path) -> Option<LogEnd> {
         let mut bytes = [0; LEN];
-        File::open(path(store)).and_then(|file| file.read_exact_at(&mut bytes, 0)).ok()?;
-        let mut frame = [0; 8];
-        frame.copy_from_slice(&bytes[8..16]);
+        let file = File::open(path(store)).ok()?;
+        file.read_exact_at(&mut bytes[..EARLIER_LEN], 0).ok()?;
+        let is_earlier = bytes.starts_with(&EARLIER_MAGIC);
+        if !is_earlier {
+            file.read_exact_at(&mut bytes, 0).ok()?;
+        }
+        let number = |at: usize| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(number)
+        };
         let mut proof = [0; 16];
         proof.copy_from_slice(&bytes[16..32]);
-        let end = LogEnd { frame: u64::from_le_bytes(frame), proof };
-        (end.bytes() == bytes).then_some(end)
+        let record = if is_earlier { 0 } else { i64::try_from(number(32)).ok()? };
+        let end = LogEnd { frame: number(8), proof, record };
+        let is_whole = match is_earlier {
+            true => bytes[32..EARLIER_LEN] == hash(&bytes[..32]),
+            false => end.bytes() == bytes,
+        };
+        is_whole.then_some(end)
     }
 
     /// Returns true if the end is in the log with these salts.
@@ -50,11 +70,41 @@ impl LogEnd {
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..16].copy_from_slice(&self.frame.to_le_bytes());
         bytes[16..32].copy_from_slice(&self.proof);
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&bytes[..32]);
-        bytes[32..].copy_from_slice(&half(&hasher));
+        bytes[32..40].copy_from_slice(&self.record.to_le_bytes());
+        let hash = hash(&bytes[..40]);
+        bytes[40..].copy_from_slice(&hash);
         bytes
     }
+}
+
+fn hash(bytes: &[u8]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(bytes);
+    half(&hasher)
+}
+
+/// Fails if records are gone that were acknowledged in this log, although all of its frames are there.
+pub(super) fn refuse_lost_records(connection: &Connection, place: &Path) -> Result<(), StoreError> {
+    // The end first: a host may commit meanwhile.
+    let Some(end) = LogEnd::read(place) else { return Ok(()) };
+    let mut header = [0; HEADER_LEN];
+    let log = log::path(place);
+    let is_read = File::open(&log).and_then(|file| file.read_exact_at(&mut header, 0)).is_ok();
+    if !is_read || !end.is_in(&header[16..24]) {
+        return Ok(());
+    }
+    let is_open = || connection.query_row("SELECT is_open FROM owner", [], |row| row.get::<_, bool>(0));
+    let read = || Ok((is_open()?, journal::last_seq(connection)?));
+    let (is_open, last) = read().map_err(|error| fault(place, &error))?;
+    if !is_open || last >= end.record {
+        return Ok(());
+    }
+    Err(StoreError::Damaged(format!(
+        "{}: the last record of the journal is {last} and the last acknowledged one {}, so records were deleted; \
+         restore a backup (`rawko restore`), or continue without them (`rawko doctor --accept-loss`)",
+        place.display(),
+        end.record
+    )))
 }
 
 /// Keeps the file current.
@@ -80,10 +130,18 @@ impl LogEndFile {
         LogEndFile { path, files, page_len }
     }
 
-    /// Writes the end after a commit of this connection. A failure leaves the file as it was, which is older.
-    pub(super) fn write(&self, connection: &Connection) {
+    /// Writes the end after a commit of this connection. A failure leaves the file as it was, which is older. `record` is
+    /// the last record. Returns the number of frames in the log.
+    pub(super) fn write(&self, connection: &Connection, record: i64) -> u64 {
+        let frame = last_frame(connection).unwrap_or(0);
+        if frame > 0 {
+            self.write_frame(frame, record);
+        }
+        frame
+    }
+
+    fn write_frame(&self, frame: u64, record: i64) {
         let Some((file, log)) = &self.files else { return };
-        let Some(frame) = last_frame(connection) else { return };
         let at = HEADER_LEN as u64 + (frame - 1) * (FRAME_HEADER_LEN as u64 + self.page_len);
         let mut header = [0; FRAME_HEADER_LEN];
         if log.read_exact_at(&mut header, at).is_err() {
@@ -91,7 +149,7 @@ impl LogEndFile {
         }
         let mut proof = [0; 16];
         proof.copy_from_slice(&header[8..]);
-        let _ = file.write_all_at(&LogEnd { frame, proof }.bytes(), 0);
+        let _ = file.write_all_at(&LogEnd { frame, proof, record }.bytes(), 0);
     }
 
     /// Removes the file, once the store is closed.

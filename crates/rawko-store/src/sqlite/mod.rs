@@ -9,6 +9,7 @@ mod connection;
 mod contents;
 mod counts;
 mod create;
+mod damage;
 mod entries;
 mod family;
 mod fault;
@@ -17,6 +18,7 @@ mod journal;
 mod journal_ends;
 mod log;
 mod log_end;
+mod marks;
 mod open_files;
 mod owner;
 mod prune;
@@ -24,6 +26,7 @@ mod published;
 mod recent;
 mod relocate;
 mod reserve;
+mod row_counts;
 mod rows;
 mod schema;
 mod seals;
@@ -43,10 +46,13 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::StoreError;
 use crate::report::ChainReport;
-use crate::store::{Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport};
+use crate::store::{
+    DamagePart, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport,
+};
 use crate::transfer::InstanceFamily;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, FamilySize, Inbound, InstanceKey, InstanceRow, OpenEffect,
+    Record,
 };
 pub use backup::{RestoreReport, StoreCheck};
 use connection::Readers;
@@ -56,7 +62,7 @@ use owner::Owner;
 pub use prune::{Prunable, Pruned, Retention};
 use published::Published;
 use rawko_instance::content;
-use rows::{AUDIT, CHART, EFFECT, int, uint};
+use rows::{CHART, EFFECT, INBOUND, uint};
 use write::WriteSide;
 
 /// Options for opening a store.
@@ -107,7 +113,8 @@ impl SqliteStore {
         let readers = Readers::new(path);
         readers.visit(|connection| {
             schema::check(connection, path)?;
-            owner::refuse_lost_log(connection, path)
+            owner::refuse_lost_log(connection, path)?;
+            log_end::refuse_lost_records(connection, path)
         })??;
         Ok((write_side, readers))
     }
@@ -181,6 +188,19 @@ impl SqliteStore {
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         self.read(|connection| connection.prepare_cached(sql)?.query_map(values, row)?.collect())
+    }
+
+    /// Returns the rows of a query that are not damaged.
+    fn readable<T>(
+        &self,
+        sql: &str,
+        row: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let read = |found: &Row<'_>| match row(found) {
+            Err(error) if fault::is_conversion(&error) => Ok(None),
+            other => other.map(Some),
+        };
+        Ok(self.rows(sql, [], read)?.into_iter().flatten().collect())
     }
 
     /// Returns the only row of a query, if any.
@@ -267,6 +287,10 @@ impl Store for SqliteStore {
         self.read(|connection| instances::children(connection, id))
     }
 
+    fn family_size(&self, root: &str, since_ms: i64) -> Result<FamilySize, StoreError> {
+        self.read(|connection| instances::family_size(connection, root, since_ms))
+    }
+
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         self.read(|connection| journal::base(connection, key, at))
     }
@@ -306,24 +330,14 @@ impl Store for SqliteStore {
         match key {
             Some(key) => self.read(|connection| seals::effects(connection, key)),
             // An unreadable effect is skipped: it is damage of one instance, and is reported when that is loaded.
-            None => {
-                let sql = format!("SELECT {EFFECT} FROM effects {order}");
-                let readable = |row: &Row<'_>| match rows::effect(row) {
-                    Err(error) if fault::is_conversion(&error) => Ok(None),
-                    effect => effect.map(Some),
-                };
-                Ok(self.rows(&sql, [], readable)?.into_iter().flatten().collect())
-            }
+            None => self.readable(&format!("SELECT {EFFECT} FROM effects {order}"), rows::effect),
         }
     }
 
     fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
         match key {
-            Some(key) => {
-                let sql = "SELECT seq, \"to\", event FROM inbound WHERE \"to\" = ?1 ORDER BY seq";
-                self.rows(sql, [key.0], rows::inbound)
-            }
-            None => self.rows("SELECT seq, \"to\", event FROM inbound ORDER BY seq", [], rows::inbound),
+            Some(key) => self.read(|connection| seals::messages(connection, key)),
+            None => self.readable(&format!("SELECT {INBOUND} FROM inbound ORDER BY seq"), rows::inbound),
         }
     }
 
@@ -348,28 +362,7 @@ impl Store for SqliteStore {
     }
 
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        let limit = int(limit as u64);
-        let mut lines = match instance {
-            Some(id) => {
-                // The indexed lines, and the few that are not indexed yet.
-                let sql = format!(
-                    "SELECT {AUDIT} FROM audit WHERE line IN (
-                         SELECT line FROM audit_index WHERE instance = ?1
-                         UNION ALL
-                         SELECT line FROM audit
-                         WHERE line > (SELECT audited_through FROM marks) AND instance = ?1)
-                     ORDER BY line DESC LIMIT ?2"
-                );
-                self.rows(&sql, rusqlite::params![id, limit], rows::audit)?
-            }
-            None => self.rows(
-                &format!("SELECT {AUDIT} FROM audit ORDER BY line DESC LIMIT ?1"),
-                [limit],
-                rows::audit,
-            )?,
-        };
-        lines.reverse();
-        Ok(lines)
+        self.read(|connection| audits::lines(connection, instance, limit))
     }
 
     fn marks(&self) -> Result<HighestNumbers, StoreError> {
@@ -388,6 +381,10 @@ impl Store for SqliteStore {
         if let Ok(mut side) = self.write_side() {
             side.close();
         }
+    }
+
+    fn damage(&self, after: Option<InstanceKey>) -> Result<DamagePart, StoreError> {
+        self.read(|connection| damage::part(connection, after))
     }
 
     fn report(&self) -> Result<StoreReport, StoreError> {

@@ -16,13 +16,19 @@ use crate::{
 };
 
 pub(super) const CHART: &str = "hash, id, version, name, text, added_ms";
-pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
+/// The columns of [`new_instance`].
+pub(super) const IDENTITY: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
                                    origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
                                    policy, ledger, outcome, parent_generation, seal";
+pub(super) const INSTANCE: &str = "key, id, chart, chart_id, version, parent_id, parent_invocation, parent_invoke, \
+                                   origin_id, origin_step, created_ms, status, wait, next_due_ms, fault, \
+                                   policy, ledger, outcome, parent_generation, seal, \
+                                   journal_step, journal_chain, head_seal";
 pub(super) const RECORD: &str = "j.seq, j.instance, j.step, j.at_ms, j.kind, j.event, j.delta, j.effects, \
                                  j.chain";
 pub(super) const EFFECT: &str = "instance, step, \"index\", kind, invocation, name, body, opened_ms, due_ms, idempotency, result, parked, \
      in_doubt, seal";
+pub(super) const INBOUND: &str = "seq, \"to\", event, seal";
 pub(super) const AUDIT: &str = "at_ms, instance, effect, service, decision, reason, provenance";
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
@@ -128,9 +134,19 @@ pub(super) fn new_instance(row: &Row<'_>) -> rusqlite::Result<NewInstance> {
 pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
     let new = new_instance(row)?;
     if link(row, 19)? != Some(seals::instance(row.get(0)?, &new)) {
-        return Err(modified(19, "id, parent, origin, policy or creation time was modified"));
+        return Err(modified(19, "id, chart, parent, origin, policy or creation time was modified"));
     }
-    let head = Head {
+    let head = head(row)?;
+    let end = row.get_ref(21)?.as_blob()?;
+    if link(row, 22)? != Some(seals::head(row.get(0)?, &head, row.get(20)?, end)) {
+        return Err(modified(22, "status, wait, due time, fault, ledger, outcome or last step was modified"));
+    }
+    Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
+}
+
+/// Reads what lists show of an instance, without checking it.
+pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head {
         status: word(row, 11, &STATUSES, Status::as_str)?,
         wait: word(row, 12, &WaitReason::ALL, WaitReason::as_str)?,
         next_due_ms: row.get(13)?,
@@ -140,8 +156,7 @@ pub(super) fn instance(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
             rusqlite::types::ValueRef::Null => None,
             _ => Some(word(row, 17, &Outcome::ALL, Outcome::as_str)?),
         },
-    };
-    Ok(InstanceRow { key: InstanceKey(row.get(0)?), updated_ms: new.created_ms, new, head, step: 0 })
+    })
 }
 
 /// Reads an instance for a list, where an unreadable row must not hide the others: it is shown as failed.
@@ -226,6 +241,14 @@ pub(super) fn delivery(row: &Row<'_>, instance: i64) -> rusqlite::Result<KeyedDe
 }
 
 pub(super) fn inbound(row: &Row<'_>) -> rusqlite::Result<Inbound> {
+    let inbound = inbound_unchecked(row)?;
+    match link(row, 3)? == Some(seals::inbound(&inbound)) {
+        true => Ok(inbound),
+        false => Err(modified(3, "it was modified")),
+    }
+}
+
+pub(super) fn inbound_unchecked(row: &Row<'_>) -> rusqlite::Result<Inbound> {
     Ok(Inbound { seq: row.get(0)?, to: InstanceKey(row.get(1)?), event: row.get(2)? })
 }
 

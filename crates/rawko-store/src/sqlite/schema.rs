@@ -14,7 +14,7 @@ const APPLICATION_ID: i64 = 0x7261_776b;
 /// The upgrade from format `n` to `n + 1`: a script, and a function for the parts that SQL cannot do.
 type Upgrade = (&'static str, fn(&Connection) -> rusqlite::Result<()>);
 
-const UPGRADES: [Upgrade; 7] = [
+const UPGRADES: [Upgrade; 8] = [
     (include_str!("v1.sql"), |_| Ok(())),
     (include_str!("v2.sql"), |_| Ok(())),
     (include_str!("v3.sql"), |_| Ok(())),
@@ -22,6 +22,7 @@ const UPGRADES: [Upgrade; 7] = [
     (include_str!("v5.sql"), upgrade::add_ends),
     (include_str!("v6.sql"), |_| Ok(())),
     (include_str!("v7.sql"), seals::add),
+    (include_str!("v8.sql"), upgrade::add_counts),
 ];
 
 /// The format that this version writes.

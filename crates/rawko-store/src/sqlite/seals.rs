@@ -1,19 +1,20 @@
-//! Hashes of rows that no chain covers and that decide what an instance does next: open effects, deliveries, and the
-//! identity of an instance with its parent. A modified row stops its instance instead of calling something else.
+//! Hashes of rows that no chain covers and that decide what an instance does next: open effects, deliveries, messages,
+//! and the row of the instance. A modified row stops its instance instead of calling something else.
 
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use super::fault::{StoreReadError, cause, is_conversion};
-use super::rows::{self, EFFECT, INSTANCE, int, uint};
+use super::row_counts;
+use super::rows::{self, EFFECT, IDENTITY, INBOUND, INSTANCE, int, uint};
 use crate::chain::{ChainLink, half};
 use crate::report::{ChainKind, ChainProblem};
-use crate::{InstanceKey, NewInstance, OpenEffect};
+use crate::{Head, Inbound, InstanceKey, NewInstance, OpenEffect, Outcome};
 
 /// Collects the columns of a row: each with its length, so that no two rows give the same bytes.
-struct Seal(blake3::Hasher);
+pub(super) struct Seal(blake3::Hasher);
 
 impl Seal {
-    fn new(table: &str, key: i64) -> Seal {
+    pub(super) fn new(table: &str, key: i64) -> Seal {
         let mut seal = Seal(blake3::Hasher::new());
         seal.text(table);
         seal.number(key);
@@ -25,8 +26,17 @@ impl Seal {
         self.0.update(text.as_bytes());
     }
 
-    fn number(&mut self, number: i64) {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(int(bytes.len() as u64));
+        self.0.update(bytes);
+    }
+
+    pub(super) fn number(&mut self, number: i64) {
         self.0.update(&number.to_le_bytes());
+    }
+
+    pub(super) fn finish(&self) -> ChainLink {
+        half(&self.0)
     }
 
     /// The first byte distinguishes an absent value from 0.
@@ -52,7 +62,7 @@ pub(super) fn effect(effect: &OpenEffect) -> ChainLink {
     seal.text(&effect.result);
     seal.number(i64::from(effect.parked));
     seal.number(i64::from(effect.in_doubt));
-    half(&seal.0)
+    seal.finish()
 }
 
 /// Returns the hash of a delivery's row.
@@ -60,12 +70,32 @@ pub(super) fn delivery(instance: i64, key: &str, step: u64) -> ChainLink {
     let mut seal = Seal::new("deliveries", instance);
     seal.text(key);
     seal.number(int(step));
-    half(&seal.0)
+    seal.finish()
 }
 
-/// Returns the hash of the columns of an instance that never change. The chart does, by a migration, and is checked
-/// against the snapshot.
+/// Returns the hash of a message in flight.
+pub(super) fn inbound(inbound: &Inbound) -> ChainLink {
+    let mut seal = Seal::new("inbound", inbound.seq);
+    seal.number(inbound.to.0);
+    seal.text(&inbound.event);
+    seal.finish()
+}
+
+/// Returns the hash of the columns of an instance that only a migration changes.
 pub(super) fn instance(key: i64, new: &NewInstance) -> ChainLink {
+    let mut seal = identity(key, new);
+    seal.bytes(&new.chart);
+    seal.text(&new.chart_id);
+    seal.text(&new.version);
+    seal.finish()
+}
+
+/// The hash of format 7, without the chart.
+fn instance_without_chart(key: i64, new: &NewInstance) -> ChainLink {
+    identity(key, new).finish()
+}
+
+fn identity(key: i64, new: &NewInstance) -> Seal {
     let mut seal = Seal::new("instances", key);
     seal.text(&new.id);
     seal.number(new.created_ms);
@@ -80,10 +110,34 @@ pub(super) fn instance(key: i64, new: &NewInstance) -> ChainLink {
     if let Some(origin) = &new.origin {
         seal.text(&origin.id);
     }
-    half(&seal.0)
+    seal
 }
 
-/// Returns the open effects of an instance; a modified one is an error that names it and the step.
+/// Returns the hash of what lists show of an instance, and of the end of its journal beside it.
+pub(super) fn head(key: i64, head: &Head, journal_step: i64, journal_chain: &[u8]) -> ChainLink {
+    let Head { status, wait, next_due_ms, fault, ledger, outcome } = head;
+    let mut seal = Seal::new("heads", key);
+    seal.text(status.as_str());
+    seal.text(wait.as_str());
+    seal.optional(*next_due_ms);
+    for text in [fault.as_deref(), ledger.as_deref(), outcome.map(Outcome::as_str)] {
+        seal.optional(text.map(|text| int(text.len() as u64)));
+        seal.text(text.unwrap_or_default());
+    }
+    seal.number(journal_step);
+    seal.bytes(journal_chain);
+    seal.finish()
+}
+
+/// Writes the hash of an instance again, after a migration to another chart.
+pub(super) fn renew_instance(connection: &Connection, key: i64) -> Result<()> {
+    let sql = format!("SELECT {IDENTITY} FROM instances WHERE key = ?1");
+    let new = connection.prepare_cached(&sql)?.query_row([key], rows::new_instance)?;
+    let sql = "UPDATE instances SET seal = ?2 WHERE key = ?1";
+    connection.prepare_cached(sql)?.execute(params![key, instance(key, &new)]).map(drop)
+}
+
+/// Returns the open effects of an instance; a modified or missing one is an error that names it and the step.
 pub(super) fn effects(
     connection: &Connection,
     key: InstanceKey,
@@ -102,7 +156,29 @@ pub(super) fn effects(
             other => other?,
         });
     }
+    row_counts::check(connection, key)?;
     Ok(effects)
+}
+
+/// Returns the messages to an instance; a modified one is an error that names it.
+pub(super) fn messages(
+    connection: &Connection,
+    key: InstanceKey,
+) -> std::result::Result<Vec<Inbound>, StoreReadError> {
+    let sql = format!("SELECT {INBOUND} FROM inbound WHERE \"to\" = ?1 ORDER BY seq");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([key.0])?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next()? {
+        messages.push(match rows::inbound(row) {
+            Err(error) if is_conversion(&error) => {
+                let what = format!("the message {} is damaged: {}", row.get::<_, i64>(0)?, cause(&error));
+                return Err(StoreReadError::damaged(connection, key, 0, &what));
+            }
+            other => other?,
+        });
+    }
+    Ok(messages)
 }
 
 /// Returns the step at which an instance took a delivery.
@@ -124,13 +200,30 @@ pub(super) fn delivered(
     }
 }
 
-/// Passes each modified effect and delivery to the callback. Instances are checked with their journals.
+/// Passes each modified effect, delivery and message to the callback. Instances are checked with their journals.
 pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<()> {
-    let mut problem = |key: i64, step: i64, message: String| {
-        let sql = "SELECT id FROM instances WHERE key = ?1";
-        let id = connection.query_row(sql, [key], |row| row.get(0)).unwrap_or_else(|_| format!("#{key}"));
-        tell(ChainProblem { chain: ChainKind::Journal, instance: Some(id), step: Some(uint(step)), message });
-    };
+    verify_open(connection, tell)?;
+    let mut statement = connection.prepare("SELECT instance, key, step, seal FROM deliveries")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, step): (i64, i64) = (row.get(0)?, row.get(2)?);
+        let name = String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?).into_owned();
+        if rows::link(row, 3)? != Some(delivery(key, &name, uint(step))) {
+            tell(problem(connection, key, step, format!("the delivery `{name}` was modified")));
+        }
+    }
+    Ok(())
+}
+
+fn problem(connection: &Connection, key: i64, step: i64, message: String) -> ChainProblem {
+    let sql = "SELECT id FROM instances WHERE key = ?1";
+    let id = connection.query_row(sql, [key], |row| row.get(0)).unwrap_or_else(|_| format!("#{key}"));
+    ChainProblem { chain: ChainKind::Journal, instance: Some(id), step: Some(uint(step)), message }
+}
+
+/// Like [`verify`], of what is still to be done: effects and messages.
+pub(super) fn verify_open(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<()> {
+    let mut problem = |key, step, message| tell(problem(connection, key, step, message));
     let mut statement = connection.prepare(&format!("SELECT {EFFECT} FROM effects"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -145,13 +238,15 @@ pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)
             other => drop(other?),
         }
     }
-    let mut statement = connection.prepare("SELECT instance, key, step, seal FROM deliveries")?;
+    let mut statement = connection.prepare(&format!("SELECT {INBOUND} FROM inbound"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (key, step): (i64, i64) = (row.get(0)?, row.get(2)?);
-        let name = String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?).into_owned();
-        if rows::link(row, 3)? != Some(delivery(key, &name, uint(step))) {
-            problem(key, step, format!("the delivery `{name}` was modified"));
+        match rows::inbound(row) {
+            Err(error) if is_conversion(&error) => {
+                let (seq, to): (i64, i64) = (row.get(0)?, row.get(1).unwrap_or(0));
+                problem(to, 0, format!("the message {seq} is damaged: {}", cause(&error)));
+            }
+            other => drop(other?),
         }
     }
     Ok(())
@@ -173,15 +268,51 @@ pub(super) fn add(connection: &Connection) -> Result<()> {
         let sql = "UPDATE deliveries SET seal = ?3 WHERE instance = ?1 AND key = ?2";
         connection.prepare_cached(sql)?.execute(params![key, of, delivery(key, &of, uint(step))])?;
     }
-    let mut statement = connection.prepare(&format!("SELECT {INSTANCE} FROM instances"))?;
-    let read = |row: &rusqlite::Row<'_>| match rows::new_instance(row) {
-        Err(error) if is_conversion(&error) => Ok(None),
-        new => Ok(Some((row.get::<_, i64>(0)?, new?))),
-    };
-    let instances: Vec<_> = statement.query_map([], read)?.collect::<Result<_>>()?;
-    for (key, new) in instances.into_iter().flatten() {
+    for (key, new, _) in identities(connection)? {
         let sql = "UPDATE instances SET seal = ?2 WHERE key = ?1";
-        connection.prepare_cached(sql)?.execute(params![key, instance(key, &new)])?;
+        connection.prepare_cached(sql)?.execute(params![key, instance_without_chart(key, &new)])?;
     }
     Ok(())
+}
+
+/// Format 8: adds the other hashes. Rows that do not match the hash of format 7 keep it, so that they stay damaged.
+pub(super) fn add_heads(connection: &Connection) -> Result<()> {
+    for (key, new, seal) in identities(connection)? {
+        if seal == Some(instance_without_chart(key, &new)) {
+            renew_instance(connection, key)?;
+        }
+    }
+    let mut statement = connection.prepare(&format!("SELECT {INSTANCE} FROM instances"))?;
+    let read = |row: &Row<'_>| match rows::head(row) {
+        // The row is damaged, and stays so.
+        Err(error) if is_conversion(&error) => Ok(None),
+        found => {
+            Ok(Some((row.get(0)?, head(row.get(0)?, &found?, row.get(20)?, row.get_ref(21)?.as_blob()?))))
+        }
+    };
+    let heads: Vec<Option<(i64, ChainLink)>> = statement.query_map([], read)?.collect::<Result<_>>()?;
+    for (key, seal) in heads.into_iter().flatten() {
+        let sql = "UPDATE instances SET head_seal = ?2 WHERE key = ?1";
+        connection.prepare_cached(sql)?.execute(params![key, seal])?;
+    }
+    let mut statement = connection.prepare(&format!("SELECT {INBOUND} FROM inbound"))?;
+    let messages: Vec<Inbound> = statement.query_map([], rows::inbound_unchecked)?.collect::<Result<_>>()?;
+    for message in messages {
+        let sql = "UPDATE inbound SET seal = ?2 WHERE seq = ?1";
+        connection.prepare_cached(sql)?.execute(params![message.seq, inbound(&message)])?;
+    }
+    Ok(())
+}
+
+type Identity = (i64, NewInstance, Option<ChainLink>);
+
+/// Returns the instances whose rows can be read, with their hashes.
+fn identities(connection: &Connection) -> Result<Vec<Identity>> {
+    let mut statement = connection.prepare(&format!("SELECT {IDENTITY} FROM instances"))?;
+    let read = |row: &Row<'_>| match rows::new_instance(row) {
+        Err(error) if is_conversion(&error) => Ok(None),
+        new => Ok(Some((row.get(0)?, new?, rows::link(row, 19)?))),
+    };
+    let found: Vec<Option<Identity>> = statement.query_map([], read)?.collect::<Result<_>>()?;
+    Ok(found.into_iter().flatten().collect())
 }

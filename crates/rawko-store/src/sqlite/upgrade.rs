@@ -1,11 +1,12 @@
 //! The parts of a migration that a script cannot do: hashes over existing rows.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, Result, params};
 
-use super::journal::{self, LinkedRecord};
-use super::journal_ends::Tip;
-use super::rows::{RECORD, int};
-use super::{audits, snapshots};
+use super::journal::LinkedRecord;
+use super::rows::{self, RECORD, int};
+use super::{audits, marks, row_counts, seals, snapshots};
 use crate::RecordKind;
 use crate::chain::{self, ChainLink};
 
@@ -33,19 +34,31 @@ pub(super) fn add_chains(connection: &Connection) -> Result<()> {
 /// Format 5: adds the chain of the audit, the ends of both chains, and the number of records that are gone.
 pub(super) fn add_ends(connection: &Connection) -> Result<()> {
     audits::add_chains(connection)?;
-    let (indexed, last) = (journal::indexed_through(connection)?, journal::last_seq(connection)?);
-    let mut statement = connection.prepare("SELECT key FROM instances")?;
-    let keys: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
-    for key in keys {
-        let Some(end) = Tip::read(connection, key, indexed, last)? else { continue };
+    let mut statement = connection.prepare("SELECT instance, step, kind, chain FROM journal ORDER BY seq")?;
+    let mut rows = statement.query([])?;
+    let mut ends: BTreeMap<i64, (i64, ChainLink)> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let end = ends.entry(row.get(0)?).or_default();
+        if rows::kind(row, 2)? != RecordKind::Failed {
+            end.0 = row.get(1)?;
+        }
+        end.1 = rows::link(row, 3)?.unwrap_or(chain::START);
+    }
+    for (key, (step, link)) in ends {
         let sql = "UPDATE instances SET journal_step = ?2, journal_chain = ?3 WHERE key = ?1";
-        let row = params![key, int(end.step.unwrap_or(0)), end.link];
-        connection.prepare_cached(sql)?.execute(row)?;
+        connection.prepare_cached(sql)?.execute(params![key, step, link])?;
     }
     connection.execute_batch(
         "UPDATE marks SET pruned_records =
              max(pruned_seq, (SELECT coalesce(max(seq), 0) FROM journal)) - (SELECT count(*) FROM journal)",
     )
+}
+
+/// Format 8: adds the numbers of rows, and the hashes of what changes in the rows of instances, of messages and of `marks`.
+pub(super) fn add_counts(connection: &Connection) -> Result<()> {
+    row_counts::add(connection)?;
+    seals::add_heads(connection)?;
+    marks::renew(connection)
 }
 
 /// Returns `(seq, step, link)` of an instance's records. Empty if a step is missing or present twice: earlier releases

@@ -11,15 +11,15 @@ use rustc_hash::FxHashSet;
 
 use super::audits::AuditEnds;
 use super::batch::{Batch, BatchFailure};
-use super::connection::{make_durable, open_writer};
+use super::connection::{CHECKPOINT_PAGES, make_durable, open_writer};
 use super::fault::fault;
 use super::journal_ends::Tips;
-use super::log_end::LogEndFile;
+use super::log_end::{self, LogEndFile};
 use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
 use super::watch::FileWatch;
-use super::{create, journal, schema, wal};
+use super::{create, journal, marks, schema, wal};
 use crate::StoreError;
 use crate::{ChartRow, Commit};
 
@@ -55,9 +55,11 @@ impl WriteSide {
         let format = schema::refuse_foreign(&connection, place)?;
         if format >= schema::OWNER_SINCE {
             owner::refuse_lost_log(&connection, place)?;
+            log_end::refuse_lost_records(&connection, place)?;
         }
         make_durable(&connection, size_max_bytes).map_err(|error| fault(place, &error))?;
         schema::migrate(&mut connection, place)?;
+        marks::refuse_modified(&connection, place)?;
         let owner = Owner::claim(&mut connection).map_err(|error| fault(place, &error))?;
         let read = || Ok((journal::indexed_through(&connection)?, journal::last_seq(&connection)?));
         let (indexed_through, last_seq) = read().map_err(|error| fault(place, &error))?;
@@ -131,7 +133,6 @@ impl WriteSide {
         if let Some(why) = &self.ended {
             return Err(why.clone());
         }
-        self.look()?;
         if let Err(failure) = self.attempt(work) {
             self.roll_back();
             return Err(match failure {
@@ -143,12 +144,16 @@ impl WriteSide {
                 }
             });
         }
-        self.log_end.write(&self.connection);
+        let frames = self.log_end.write(&self.connection, self.last_seq);
         self.tips.keep();
         self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))?;
+        // Not by SQLite within the commit: a database that was truncated would have its full length again at the check.
+        if frames >= u64::from(CHECKPOINT_PAGES) {
+            let _ = owner::checkpoint(&self.connection);
+        }
         if let Some(len) = self.reserve.extend(self.watch.log_len()) {
             self.watch.set_log_len(len);
         }
@@ -168,6 +173,8 @@ impl WriteSide {
             indexed_through: self.indexed_through,
             inherited_through: self.inherited_through,
             inbound: 0,
+            in_flight: 0,
+            is_marked: false,
             owner: self.owner,
             is_owned: false,
             append: None,
@@ -180,6 +187,9 @@ impl WriteSide {
             return Err(if is_fenced { BatchFailure::Fenced } else { failure });
         }
         batch.insist_on_owner()?;
+        if batch.is_marked {
+            marks::renew(&self.connection)?;
+        }
         batch.run("COMMIT", [])?;
         let Batch { last_seq, indexed_through, .. } = batch;
         (self.last_seq, self.indexed_through) = (last_seq, indexed_through);
@@ -206,15 +216,6 @@ impl WriteSide {
     /// Accepts shorter files from here on, because this handle truncated them.
     pub(super) fn look_after_shrinking(&mut self) -> Result<(), StoreError> {
         self.watch.check_shrunk().map_err(|why| self.end(why))
-    }
-
-    /// Stops writing if the file is not the one that was opened. The check behind the batch alone is not enough: a database
-    /// that was truncated could have its full length again by then, from the checkpoint of that very batch.
-    fn look(&mut self) -> Result<(), StoreError> {
-        match self.watch.check() {
-            Err(why @ StoreError::Lost(_)) => Err(self.end(why)),
-            other => other,
-        }
     }
 
     fn end(&mut self, why: StoreError) -> StoreError {
@@ -274,9 +275,13 @@ pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Io(format!("{} not found", place.display())));
     }
     let connection = open_writer(place)?;
-    if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {
+    let format = schema::refuse_foreign(&connection, place)?;
+    if format >= schema::OWNER_SINCE {
         let accepted = connection.execute_batch("UPDATE owner SET is_open = 0");
         accepted.map_err(|error| fault(place, &error))?;
+        if format == schema::FORMAT {
+            marks::restore(&connection).map_err(|error| fault(place, &error))?;
+        }
         // Without the frames behind a damaged one, which the next host would find again.
         let truncated = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         truncated.map_err(|error| fault(place, &error))?;

@@ -1,6 +1,6 @@
 //! The removal: one transaction that deletes everything of the pruned instances, then a smaller file.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use rustc_hash::FxHashSet;
 
 use super::super::batch::{Batch, BatchFailure};
@@ -14,16 +14,18 @@ use crate::StoreError;
 
 /// Deletes everything except the records of the instances in the temporary table `pruned`; the records are deleted
 /// first.
-const REMOVALS: [&str; 8] = [
+const REMOVALS: [&str; 7] = [
     "DELETE FROM journal_index WHERE instance IN (SELECT key FROM pruned)",
     "DELETE FROM snapshots WHERE instance IN (SELECT key FROM pruned)",
     "DELETE FROM effects WHERE instance IN (SELECT key FROM pruned)",
-    "DELETE FROM inbound WHERE \"to\" IN (SELECT key FROM pruned)",
     "DELETE FROM deliveries WHERE instance IN (SELECT key FROM pruned)",
     "DELETE FROM audit WHERE line IN (SELECT line FROM audit_index WHERE instance IN (SELECT id FROM pruned))",
     "DELETE FROM audit_index WHERE instance IN (SELECT id FROM pruned)",
     "DELETE FROM instances WHERE key IN (SELECT key FROM pruned)",
 ];
+
+/// Their number is in `marks`.
+const MESSAGES: &str = "DELETE FROM inbound WHERE \"to\" IN (SELECT key FROM pruned)";
 
 /// `PRAGMA auto_vacuum` of a file that can release single pages.
 const INCREMENTAL: i64 = 2;
@@ -74,11 +76,14 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, BatchF
     for key in keys {
         candidates.extend(blobs::of_instance(connection, key)?);
     }
+    let last_seq = batch.last_seq;
     let numbers = "UPDATE marks SET pruned_seq = ?1, pruned_key = max(pruned_key, (SELECT coalesce(max(key), 0) FROM instances))";
-    batch.run(numbers, params![batch.last_seq])?;
+    batch.mark(numbers, [last_seq])?;
+    batch.in_flight -= batch.change(MESSAGES, [])?;
     let pruned = remove_rows(connection, candidates)?;
     let gone = i64::try_from(pruned.records).unwrap_or(i64::MAX);
-    batch.run("UPDATE marks SET pruned_records = pruned_records + ?1", [gone])?;
+    let numbers = "UPDATE marks SET pruned_records = pruned_records + ?1, in_flight = in_flight + ?2";
+    batch.mark(numbers, [gone, batch.in_flight])?;
     connection.execute_batch("DELETE FROM pruned")?;
     Ok(pruned)
 }
