@@ -148,7 +148,7 @@ fn step_error(playback: &Playback) -> Option<StepDifference> {
 fn final_difference(playback: &Playback, expectations: &[Expectation]) -> Option<StepDifference> {
     let last = playback.lines.last()?;
     let mut whole = last.json.clone();
-    for list in ["log", "emitted", "sent", "invoked"] {
+    for list in ["log", "emitted", "sent", "invoked", "stopped"] {
         let entries = playback.lines.iter().filter_map(|played| played.json.get(list)?.as_array());
         whole[list] = entries.flatten().cloned().collect::<Vec<Json>>().into();
     }

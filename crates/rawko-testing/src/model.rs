@@ -105,11 +105,13 @@ pub(crate) enum LineField {
     Emitted,
     Sent,
     Invoked,
+    /// Items of an `each`.
+    Stopped,
     Output,
 }
 
 impl LineField {
-    pub(crate) const ALL: [LineField; 8] = [
+    pub(crate) const ALL: [LineField; 9] = [
         LineField::Configuration,
         LineField::Context,
         LineField::Status,
@@ -117,6 +119,7 @@ impl LineField {
         LineField::Emitted,
         LineField::Sent,
         LineField::Invoked,
+        LineField::Stopped,
         LineField::Output,
     ];
 
@@ -129,13 +132,14 @@ impl LineField {
             LineField::Emitted => "emitted",
             LineField::Sent => "sent",
             LineField::Invoked => "invoked",
+            LineField::Stopped => "stopped",
             LineField::Output => "output",
         }
     }
 
     /// Returns true if entries are plain texts, so that a map can only mean `{contains, excludes}`.
     pub(crate) fn has_plain_entries(self) -> bool {
-        matches!(self, LineField::Configuration | LineField::Log)
+        matches!(self, LineField::Configuration | LineField::Log | LineField::Stopped)
     }
 
     /// Returns true for a list, which may also be expected as `{contains: […]}`.
@@ -145,7 +149,8 @@ impl LineField {
             | LineField::Log
             | LineField::Emitted
             | LineField::Sent
-            | LineField::Invoked => true,
+            | LineField::Invoked
+            | LineField::Stopped => true,
             LineField::Context | LineField::Status | LineField::Output => false,
         }
     }

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
-use rawko_programs::checkpoints::{ChangeAuthor, EntryKind};
+use rawko_programs::checkpoints::{ChangeAuthor, Checkpoints, EntryKind, HistoryEntry, PathChange, PathKind};
 use rawko_programs::checks::CheckReport;
 use rawko_programs::checks::LanguageServers;
-use rawko_programs::worktrees::{MergeError, Overlap, Worktree, WorktreeError, Worktrees};
+use rawko_programs::worktrees::{MergeError, Merged, Overlap, Worktree, WorktreeError, Worktrees};
 use rawko_settings::StateDir;
 
 use super::AgentServices;
@@ -178,7 +178,9 @@ pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result
     let (worktrees, history) =
         (agent_services.worktrees().map_err(failed)?, agent_services.history().map_err(failed)?);
     let Some(tree) = worktrees.of_instance(owner).map_err(failed)? else {
-        return Ok(CloseOutput { worktree: None });
+        // Removed by an earlier attempt of this call: it had no changes.
+        let removed = worktrees.removed_of(owner).map_err(failed)?;
+        return Ok(CloseOutput { worktree: removed.as_ref().map(unchanged) });
     };
     let changes = worktrees.changes(history, &tree).await.map_err(failed)?;
     let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, owner);
@@ -204,6 +206,15 @@ pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result
     let worktree =
         WorktreeRecord { files: Some(files), diff: Some(diff), overlap: Some(overlap), ..about(&tree) };
     Ok(CloseOutput { worktree: Some(worktree) })
+}
+
+fn unchanged(tree: &Worktree) -> WorktreeRecord {
+    WorktreeRecord {
+        files: Some(Vec::new()),
+        diff: Some(String::new()),
+        overlap: Some(Vec::new()),
+        ..about(tree)
+    }
 }
 
 /// Describes a worktree for a chart.
@@ -243,14 +254,21 @@ pub(super) async fn merge(
     let turn = worktrees.merge_turn(&call.idempotency).await.map_err(failed)?;
     let tree = match worktrees.named(name) {
         Ok(tree) => tree,
-        // It was merged before, or there was nothing to merge.
-        Err(WorktreeError::Unknown(_)) if input.missing.as_deref() != Some("error") => {
-            return Ok(merged(name, Vec::new(), None, None));
+        Err(WorktreeError::Unknown(_)) => {
+            // By an earlier attempt of this call, or it is gone.
+            let earlier = earlier_merge(history, &author).map_err(failed)?;
+            if earlier.is_none() && input.missing.as_deref() == Some("error") {
+                return Err(refused(&WorktreeError::Unknown(name.to_owned())));
+            }
+            let (files, checkpoint) = earlier.map(|done| (done.files, done.entry)).unwrap_or_default();
+            return Ok(merged(name, files, checkpoint.as_ref().map(CheckpointRecord::of), None));
         }
         Err(error) => return Err(refused(&error)),
     };
     let done = match worktrees.merge(history, name, &author, &turn).await {
-        Ok(done) => done,
+        Ok(done) if done.entry.is_some() => done,
+        // An earlier attempt of this call may have merged it, and was killed before its checks had judged it.
+        Ok(done) => earlier_merge(history, &author).map_err(failed)?.unwrap_or(done),
         Err(MergeError::Conflict(files)) => {
             let message = format!("{name} conflicts with the project in {}", files.join(", "));
             let details = MergeFailure {
@@ -292,6 +310,21 @@ pub(super) async fn merge(
         worktrees.remove(history, &tree).await.map_err(failed)?;
     }
     Ok(merged(name, done.files, done.entry.as_ref().map(CheckpointRecord::of), report))
+}
+
+/// Returns the merge that an earlier attempt of a call made, unless it was taken back.
+fn earlier_merge(history: &Checkpoints, author: &ChangeAuthor) -> std::io::Result<Option<Merged>> {
+    let own = |entry: &HistoryEntry| entry.author.call == author.call && !author.call.is_empty();
+    let last =
+        history.entries()?.into_iter().rfind(own).filter(|entry| entry.author.kind == EntryKind::Merge);
+    Ok(last.map(|entry| {
+        let is_file = |change: &&PathChange| {
+            let marks = [&change.before, &change.after].into_iter().flatten();
+            marks.into_iter().any(|mark| mark.kind != PathKind::Directory)
+        };
+        let files = entry.changes.iter().filter(is_file).map(|change| change.path.clone()).collect();
+        Merged { files, entry: Some(entry) }
+    }))
 }
 
 fn merged(

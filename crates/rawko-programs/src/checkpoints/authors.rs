@@ -4,7 +4,7 @@
 use std::io;
 
 use super::record::TreeMemory;
-use super::{Checkpoints, HistoryEntry};
+use super::{ChangeAuthor, Checkpoints, EntryKind, HistoryEntry};
 
 impl Checkpoints {
     /// Returns the entries after a number, the oldest first.
@@ -31,6 +31,18 @@ impl Checkpoints {
             self.catch_up(memory).await?;
         }
         Ok(())
+    }
+
+    /// Returns the other instances with a call that is running, or that was killed: what an author changed may be theirs.
+    pub(super) fn others(&self, author: &ChangeAuthor) -> Vec<String> {
+        if author.kind != EntryKind::Call {
+            return Vec::new();
+        }
+        let instances = self.log.open_calls().into_iter().map(|call| call.instance);
+        let mut others: Vec<String> = instances.filter(|instance| *instance != author.instance).collect();
+        others.sort();
+        others.dedup();
+        others
     }
 
     /// Waits until no call of such an instance runs in this process.

@@ -30,14 +30,15 @@ pub use apply::{AppliedChange, ApplyError};
 pub use git::ref_part;
 pub(crate) use git::{Git, ImportRequest};
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
+pub(crate) use names::name_of;
 pub use names::real_path;
-pub use net::{NetChanges, net_changes};
+pub use net::{NetChanges, net_changes, shared_paths};
 pub(crate) use open_below::{Root, text_inside};
 pub use prune::{PinnedCheckpoints, PrunedHistory};
 pub use record::{CheckpointSettings, Checkpoints, differences};
 pub(crate) use scan::{content_mark, read_copy, scan_copy};
 pub(crate) use text::quoted;
-pub use text::{FileDiff, file_diff};
+pub use text::{FileDiff, file_diff, shown_name};
 
 /// All paths of a tree, by name. A name is the path in the project; one that is not UTF-8 is encoded.
 pub type Manifest = BTreeMap<String, PathState>;
@@ -157,4 +158,7 @@ pub struct HistoryEntry {
     /// Changed files that git ignores. They are in no commit and no diff, but an undo restores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<PathChange>,
+    /// Other instances with a call at the same time: some of the changes may be theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Marks a name that is not UTF-8; no file name contains NUL.
 const ENCODED: &str = "\0bytes:";
 
-pub(super) fn name_of(path: &Path) -> String {
+/// Returns the name of a path.
+pub(crate) fn name_of(path: &Path) -> String {
     match path.to_str() {
         Some(name) => name.to_owned(),
         None => {

@@ -1,8 +1,8 @@
 //! The net effect of some entries: what an instance changed, with its intermediate states left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{HistoryEntry, PathChange};
+use super::{HistoryEntry, PathChange, PathKind};
 
 /// The net changes of chosen entries, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,4 +70,25 @@ pub fn net_changes(entries: &[HistoryEntry], is_chosen: impl Fn(&HistoryEntry) -
         }
     }
     net
+}
+
+/// Returns paths whose author is not known: calls of these instances and of others changed them at the same time.
+pub fn shared_paths(
+    entries: &[HistoryEntry],
+    is_chosen: impl Fn(&HistoryEntry) -> bool,
+    is_within: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let is_shared = |entry: &&HistoryEntry| match is_chosen(entry) {
+        true => entry.others.iter().any(|instance| !is_within(instance)),
+        false => {
+            let is_foreign = !is_within(&entry.author.instance);
+            is_foreign && entry.others.iter().any(|instance| is_within(instance))
+        }
+    };
+    let changes = entries.iter().filter(is_shared).flat_map(|entry| &entry.changes);
+    let is_file = |change: &&PathChange| {
+        [&change.before, &change.after].into_iter().flatten().any(|mark| mark.kind != PathKind::Directory)
+    };
+    let paths: BTreeSet<&String> = changes.filter(is_file).map(|change| &change.path).collect();
+    paths.into_iter().cloned().collect()
 }

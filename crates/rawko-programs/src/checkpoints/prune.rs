@@ -144,6 +144,7 @@ mod tests {
             reference: None,
             changes: Vec::new(),
             ignored: Vec::new(),
+            others: Vec::new(),
         };
         let of = |names: &str| -> Vec<HistoryEntry> {
             (4..).zip(names.split(' ')).map(|(number, name)| entry(number, name)).collect()

@@ -188,9 +188,10 @@ impl Checkpoints {
 
     /// Records changes that no call has ended with: those of a call that was killed, or from outside.
     pub(super) async fn catch_up(&self, memory: &mut TreeMemory) -> io::Result<()> {
-        let mut left = self.log.open_calls().into_iter();
-        let killed = left.find(|call| !self.is_open(call));
-        let author = killed.clone().unwrap_or_else(ChangeAuthor::outside);
+        let calls = self.log.open_calls();
+        let killed = calls.iter().find(|call| !self.is_open(call));
+        // What changed while a call is running may be its work.
+        let author = killed.or(calls.first()).cloned().unwrap_or_else(ChangeAuthor::outside);
         self.advance(memory, &author).await?;
         killed.iter().for_each(|author| self.log.close_call(author));
         Ok(())
@@ -281,7 +282,8 @@ impl Checkpoints {
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let at_ms = u64::try_from(at_ms).unwrap_or(u64::MAX);
         let commit = imported.as_ref().map(|imported| imported.commit.clone()).or(latest);
-        let entry = HistoryEntry { number, at_ms, author, commit, reference, changes, ignored };
+        let others = self.others(&author);
+        let entry = HistoryEntry { number, at_ms, author, commit, reference, changes, ignored, others };
         // A base without its tree would be a history without files.
         if is_base {
             self.log.set_tree(&TreeState { number: 0, ..tree.clone() })?;

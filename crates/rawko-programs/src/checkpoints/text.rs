@@ -4,6 +4,7 @@ use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 use super::git::git_mode;
+use super::names::real_path;
 use super::{PathChange, PathKind, PathState};
 use crate::changes::ChangeStatus;
 
@@ -27,25 +28,42 @@ pub struct FileDiff {
 
 /// Quotes a name as git does: a name with a line feed must not look like a part of the diff, and `git apply` reads it.
 pub(crate) fn quoted(side: &str, path: &str) -> String {
+    quote(&format!("{side}/"), path)
+}
+
+/// Returns a name for people: one that has control characters, or is not UTF-8, in quotes.
+pub fn shown_name(path: &str) -> String {
+    quote("", path)
+}
+
+fn quote(lead: &str, name: &str) -> String {
+    let path = real_path(name);
+    let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |c: char| !c.is_control() && c != '"' && c != '\\';
-    if path.chars().all(is_plain) {
-        return format!("{side}/{path}");
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && text.chars().all(is_plain)
+    {
+        return format!("{lead}{text}");
     }
-    let mut text = format!("\"{side}/");
-    for c in path.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            '\t' => text.push_str("\\t"),
-            c if c.is_control() => {
-                let mut bytes = [0; 4];
-                c.encode_utf8(&mut bytes).bytes().for_each(|byte| text.push_str(&format!("\\{byte:03o}")));
+    let mut text = format!("\"{lead}");
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' => text.extend(['\\', c]),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                c if c.is_control() => octal(&mut text, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c => text.push(c),
             }
-            c => text.push(c),
         }
+        octal(&mut text, chunk.invalid());
     }
     text.push('"');
     text
+}
+
+fn octal(text: &mut String, bytes: &[u8]) {
+    bytes.iter().for_each(|byte| text.push_str(&format!("\\{byte:03o}")));
 }
 
 /// Returns the diff of a file or link; `None` for directories.
@@ -101,11 +119,13 @@ pub fn file_diff(change: &PathChange, old: Option<&[u8]>, new: Option<&[u8]>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{quoted, shown_name};
 
     #[test]
     fn names_are_quoted_as_git_does() {
         assert_eq!(quoted("a", "src/ä b.rs"), "a/src/ä b.rs");
         assert_eq!(quoted("b", "x\n+y\u{1b}[2J\"\\"), "\"b/x\\n+y\\033[2J\\\"\\\\\"");
+        assert_eq!(quoted("b", "\0bytes:62ff2ec3a9"), "\"b/b\\377.é\"");
+        assert_eq!((&*shown_name("a b/ä"), &*shown_name("x\ny")), ("a b/ä", "\"x\\ny\""));
     }
 }

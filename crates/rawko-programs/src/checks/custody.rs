@@ -264,7 +264,16 @@ mod tests {
             ChangeAuthor { kind, instance: instance.into(), call: String::new(), label: String::new() };
         let changes =
             vec![PathChange { path: path.into(), before: None, after: Some(mark("of another content")) }];
-        HistoryEntry { number, at_ms: 0, author, commit: None, reference: None, changes, ignored: Vec::new() }
+        HistoryEntry {
+            number,
+            at_ms: 0,
+            author,
+            commit: None,
+            reference: None,
+            changes,
+            ignored: Vec::new(),
+            others: Vec::new(),
+        }
     }
 
     fn begin(root: &Path) -> Custody {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use super::{Worktree, WorktreeChanges, WorktreeError, Worktrees, copy, repository};
+use super::{Removal, Worktree, WorktreeChanges, WorktreeError, Worktrees, copy, repository};
 use crate::checkpoints::{Checkpoints, Manifest};
 
 /// Returns the disk space of a worktree: it grows while an agent builds and downloads.
@@ -23,7 +23,7 @@ impl Worktrees {
             return Ok(tree);
         }
         let (number, files) = history.now().await?;
-        self.make(history, instance, name, number, &files).await
+        self.make(history, instance, name, number, (&files, &files)).await
     }
 
     /// Makes a worktree from the files after a checkpoint.
@@ -34,8 +34,9 @@ impl Worktrees {
         name: &str,
         number: u64,
     ) -> Result<Worktree, WorktreeError> {
+        let (_, now) = history.now().await?;
         let files = history.files_at(number).await?;
-        self.make(history, instance, name, number, &files).await
+        self.make(history, instance, name, number, (&files, &now)).await
     }
 
     async fn make(
@@ -44,7 +45,7 @@ impl Worktrees {
         instance: &str,
         name: &str,
         number: u64,
-        files: &Manifest,
+        (files, now): (&Manifest, &Manifest),
     ) -> Result<Worktree, WorktreeError> {
         let bytes: u64 = files.values().map(|mark| mark.size).sum();
         let all = self.all()?;
@@ -59,7 +60,7 @@ impl Worktrees {
         }
         rawko_settings::make_private(&self.place)?;
         let path = self.place.join(rawko_settings::short_hash(name.as_bytes()));
-        // A copy without a record was not completed.
+        // A copy without a record was not completed, or its removal was not.
         if path.exists() {
             fs::remove_dir_all(&path)?;
         }
@@ -73,10 +74,11 @@ impl Worktrees {
             commit: None,
             bytes,
             conflicts: Vec::new(),
+            removal: None,
         };
         // Without a commit to begin with, it is a plain copy.
         let turn = self.adding.lock().await;
-        tree.base_commit = repository::add(history, &tree, files).await.ok();
+        tree.base_commit = repository::add(history, &tree, files, now).await.ok();
         drop(turn);
         tree.is_git = tree.base_commit.is_some();
         fs::create_dir_all(&path)?;
@@ -104,18 +106,25 @@ impl Worktrees {
         Ok(tree)
     }
 
-    /// Removes a worktree, its branch and its record.
+    /// Removes a worktree and its branch. Its record stays for a while, so that a call that is repeated finds it.
     pub async fn remove(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
-        self.remove_copy(history, tree).await?;
-        if tree.is_git {
-            let _ = repository::remove_branch(history, tree).await;
-        }
-        self.remove_record(tree);
-        Ok(())
+        self.begin_removal(history, tree, Removal::Whole).await
     }
 
-    /// Removes the files of a worktree, and git's entry of them.
-    pub(super) async fn remove_copy(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
+    /// Notes that a worktree is removed, and does it. Killed in between, [`Worktrees::remove_leftovers`] completes it.
+    pub(super) async fn begin_removal(
+        &self,
+        history: &Checkpoints,
+        tree: &Worktree,
+        removal: Removal,
+    ) -> io::Result<()> {
+        let tree = Worktree { removal: Some(removal), ..tree.clone() };
+        self.write(&tree, None)?;
+        self.finish_removal(history, &tree).await
+    }
+
+    /// Removes the files of a worktree, git's entry of them and its branch.
+    pub(super) async fn finish_removal(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
         let removed = match fs::remove_dir_all(&tree.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,
@@ -125,13 +134,17 @@ impl Worktrees {
             // A leftover entry of git does no harm, and `git worktree prune` removes it.
             let _turn = self.adding.lock().await;
             let _ = repository::forget(history, &tree.path).await;
+            if tree.removal == Some(Removal::Whole) {
+                let _ = repository::remove_branch(history, tree).await;
+            }
+        }
+        for kind in ["base", "touched", "conflict"] {
+            let _ = fs::remove_file(self.file(&tree.name, kind));
         }
         Ok(())
     }
 
     pub(super) fn remove_record(&self, tree: &Worktree) {
-        for kind in ["tree", "base", "touched"] {
-            let _ = fs::remove_file(self.file(&tree.name, kind));
-        }
+        let _ = fs::remove_file(self.file(&tree.name, "tree"));
     }
 }

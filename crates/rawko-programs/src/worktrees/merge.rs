@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 
 use rawko_tools::ProtectedPaths;
+use serde::{Deserialize, Serialize};
 
 use super::{MergeTurn, Worktree, WorktreeError, Worktrees, copy};
 use crate::checkpoints::{
@@ -53,6 +54,16 @@ struct MergedContents {
     conflicts: Vec<(String, Option<Vec<u8>>)>,
 }
 
+/// Changes of a copy that bring a conflict into it, on disk before the first of them is made.
+#[derive(Serialize, Deserialize)]
+struct MarkedConflict {
+    changes: Vec<PathChange>,
+    /// The record of the worktree afterwards.
+    tree: Worktree,
+    base: Manifest,
+    paths: Vec<String>,
+}
+
 impl Worktrees {
     /// Waits for the turn of a call to merge: one at a time, also among processes. Hold it until the result is judged.
     pub async fn merge_turn(&self, call: &str) -> io::Result<MergeTurn> {
@@ -78,6 +89,9 @@ impl Worktrees {
     ) -> Result<Merged, MergeError> {
         for _ in 0..ATTEMPTS_MAX {
             let tree = self.named(name)?;
+            if let Some(paths) = self.finish_marking(history, name).await? {
+                return Err(MergeError::Conflict(paths));
+            }
             if let Some(unresolved) = unresolved(&tree).await? {
                 return Err(MergeError::Conflict(unresolved));
             }
@@ -145,11 +159,29 @@ impl Worktrees {
             }
         }
         changes.sort_by(|one, other| one.path.cmp(&other.path));
-        apply_copy(history, &tree.path, changes).await?;
+        let paths = contents.conflicts.iter().map(|(path, _)| path.clone()).collect();
         let conflicts = contents.conflicts.into_iter().filter(|(_, body)| body.is_some());
-        let tree =
-            Worktree { base: number, conflicts: conflicts.map(|(path, _)| path).collect(), ..tree.clone() };
-        Ok(self.write(&tree, Some(ours))?)
+        let conflicts = conflicts.map(|(path, _)| path).collect();
+        let tree = Worktree { base: number, conflicts, ..tree.clone() };
+        let marked = MarkedConflict { changes, base: ours.clone(), paths, tree };
+        self.write_part(&marked.tree.name, "conflict", &marked)?;
+        self.finish_marking(history, &marked.tree.name).await?;
+        Ok(())
+    }
+
+    /// Completes what a process began that was killed while it brought a conflict into a copy: without its record, the
+    /// changes of the project would be taken for those of the agent. Returns the files of the conflict.
+    async fn finish_marking(&self, history: &Checkpoints, name: &str) -> io::Result<Option<Vec<String>>> {
+        let file = self.file(name, "conflict");
+        let text = match std::fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let MarkedConflict { changes, tree, base, paths } = serde_json::from_slice(&text)?;
+        apply_copy(history, &tree.path, changes).await?;
+        self.write(&tree, Some(&base))?;
+        std::fs::remove_file(file)?;
+        Ok(Some(paths))
     }
 }
 

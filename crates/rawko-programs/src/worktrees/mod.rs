@@ -4,6 +4,7 @@
 
 mod copy;
 mod create;
+mod index;
 mod merge;
 mod prune;
 mod queue;
@@ -64,6 +65,19 @@ pub struct Worktree {
     /// Files with conflict markers.
     #[serde(default)]
     pub conflicts: Vec<String>,
+    /// Set before anything of it is deleted: files that are gone must not be taken for the work of an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<Removal>,
+}
+
+/// What a removal leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Removal {
+    /// Nothing.
+    Whole,
+    /// The branch, which has the work.
+    KeepsBranch,
 }
 
 /// The reason why there is no worktree.
@@ -112,6 +126,16 @@ impl Worktrees {
 
     /// Returns all worktrees, by name.
     pub fn all(&self) -> io::Result<Vec<Worktree>> {
+        Ok(self.records()?.into_iter().filter(|tree| tree.removal.is_none()).collect())
+    }
+
+    /// Returns the worktree of an instance that was removed as a whole, for a while: its removal may be asked for again.
+    pub fn removed_of(&self, instance: &str) -> io::Result<Option<Worktree>> {
+        let is_meant = |tree: &Worktree| tree.removal == Some(Removal::Whole) && tree.instance == instance;
+        Ok(self.records()?.into_iter().find(is_meant))
+    }
+
+    fn records(&self) -> io::Result<Vec<Worktree>> {
         let list = match fs::read_dir(&self.state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             list => list?,
@@ -182,15 +206,18 @@ impl Worktrees {
 
     /// Writes the record of a worktree; the base first, because a record without one is unusable.
     fn write(&self, tree: &Worktree, base: Option<&Manifest>) -> io::Result<()> {
-        rawko_settings::make_private(&self.state)?;
-        let write = |file: PathBuf, text: Vec<u8>| {
-            let draft = file.with_extension("draft");
-            fs::write(&draft, text)?;
-            fs::rename(draft, file)
-        };
         if let Some(base) = base {
-            write(self.file(&tree.name, "base"), serde_json::to_vec(base)?)?;
+            self.write_part(&tree.name, "base", base)?;
         }
-        write(self.file(&tree.name, "tree"), serde_json::to_vec(tree)?)
+        self.write_part(&tree.name, "tree", tree)
+    }
+
+    /// Writes one file of a worktree, whole or not at all.
+    fn write_part(&self, name: &str, kind: &str, part: &impl Serialize) -> io::Result<()> {
+        rawko_settings::make_private(&self.state)?;
+        let file = self.file(name, kind);
+        let draft = file.with_extension("draft");
+        fs::write(&draft, serde_json::to_vec(part)?)?;
+        fs::rename(draft, file)
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::{Worktree, Worktrees, repository};
+use super::{Removal, Worktree, Worktrees, repository};
 use crate::checkpoints::{Checkpoints, PinnedCheckpoints};
 
 /// A copy without a record that is younger may be one that is just being made.
@@ -39,8 +39,7 @@ impl Worktrees {
             self.commit(history, tree, &changes, &message).await?;
         }
         if is_changed || (!is_there && tree.commit.is_some()) {
-            self.remove_copy(history, tree).await?;
-            self.remove_record(tree);
+            self.begin_removal(history, tree, Removal::KeepsBranch).await?;
             return Ok(Retired::Branch);
         }
         self.remove(history, tree).await?;
@@ -62,14 +61,20 @@ impl Worktrees {
         Ok(pinned)
     }
 
-    /// Removes copies that a killed process left without a record. Returns their number.
+    /// Removes copies that a killed process left without a record, or did not remove whole. Returns their number.
     pub async fn remove_leftovers(&self, history: &Checkpoints) -> io::Result<usize> {
-        let known: Vec<PathBuf> = self.all()?.into_iter().map(|tree| tree.path).collect();
+        let mut removed = 0;
+        let gone = self.records()?.into_iter().filter(|tree| tree.removal.is_some());
+        for tree in gone.filter(|tree| self.age(tree) >= IN_MAKING) {
+            removed += usize::from(tree.path.exists());
+            self.finish_removal(history, &tree).await?;
+            self.remove_record(&tree);
+        }
+        let known: Vec<PathBuf> = self.records()?.into_iter().map(|tree| tree.path).collect();
         let list = match fs::read_dir(&self.place) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
             list => list?,
         };
-        let mut removed = 0;
         for entry in list {
             let path = entry?.path();
             let made = fs::symlink_metadata(&path).and_then(|about| about.modified());

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod copies;
 mod operations;
+mod overlapping;
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -332,34 +334,6 @@ async fn ignored_files_are_restored_and_are_in_no_commit_and_no_worktree() {
         history.revert(&net, &undo(), false).await.unwrap();
         assert_eq!(text("a.env").as_deref(), Some("by the person"));
     }
-}
-
-#[tokio::test]
-async fn a_killed_call_is_the_author_of_its_changes() {
-    let scene = Scene::new(false);
-    scene.open().begin(&author(3)).await.unwrap();
-    fs::write(scene.root().join("half"), "done").unwrap();
-    let next = scene.open();
-    next.now().await.unwrap();
-    let entries = next.entries().unwrap();
-    assert_eq!(entries.last().unwrap().author, author(3));
-    assert_eq!(net_changes(&entries, since(3)).changes.len(), 1);
-}
-
-#[tokio::test]
-async fn a_cancelled_call_is_the_author_of_its_changes_and_calls_may_overlap() {
-    let scene = Scene::new(false);
-    let history = scene.open();
-    history.begin(&author(1)).await.unwrap();
-    history.begin(&author(2)).await.unwrap();
-    fs::write(scene.root().join("one"), "1").unwrap();
-    history.abandon(&author(1));
-    assert_eq!(history.end(&author(2)).await.unwrap().unwrap().changes.len(), 1);
-    fs::write(scene.root().join("two"), "2").unwrap();
-    history.begin(&author(3)).await.unwrap();
-    let last = history.entries().unwrap().pop().unwrap();
-    assert_eq!((last.author, last.changes.len()), (author(1), 1));
-    assert_eq!(history.end(&author(3)).await.unwrap(), None);
 }
 
 /// A directory that grows and shrinks: nothing of it is taken for new, and its recorded part comes back.

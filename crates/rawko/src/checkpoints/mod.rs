@@ -10,7 +10,7 @@ use std::path::Path;
 use rawko_agents::work::project_history;
 use rawko_host::{Settings, SnapshotReader};
 use rawko_programs::checkpoints::{
-    Checkpoints, EntryKind, FileDiff, HistoryEntry, NetChanges, file_diff, net_changes,
+    Checkpoints, EntryKind, FileDiff, HistoryEntry, NetChanges, file_diff, net_changes, shared_paths,
 };
 use rawko_store::InstanceRow;
 
@@ -125,7 +125,21 @@ impl InstanceChanges {
 impl InstanceChanges {
     /// Returns the changes that an undo takes back: those after the step.
     pub(crate) fn to_undo(&self, entries: &[HistoryEntry]) -> NetChanges {
-        net_changes(entries, |entry| self.is_own(entry) && self.is_later(entry))
+        let is_chosen = |entry: &HistoryEntry| self.is_own(entry) && self.is_later(entry);
+        let mut net = net_changes(entries, is_chosen);
+        let since: Vec<HistoryEntry> = entries
+            .iter()
+            .filter(|entry| entry.at_ms >= self.since_ms && self.is_within_time(entry))
+            .cloned()
+            .collect();
+        let shared = shared_paths(&since, is_chosen, |instance| self.family.contains_key(instance));
+        net.mixed.extend(shared.into_iter().filter(|path| !net.mixed.contains(path)).collect::<Vec<_>>());
+        net
+    }
+
+    /// Returns true for entries that a call after the step may have had a part in.
+    fn is_within_time(&self, entry: &HistoryEntry) -> bool {
+        self.at.is_none_or(|(_, at_ms)| entry.at_ms > at_ms)
     }
 
     /// Returns the changes of the last undo of an instance, if nothing was undone or redone since.

@@ -2,7 +2,7 @@
 //! the commands `/undo` and `/redo` of a session.
 
 use rawko_programs::checkpoints::{
-    ApplyError, ChangeAuthor, EntryKind, FileDiff, HistoryEntry, NetChanges, net_changes,
+    ApplyError, ChangeAuthor, EntryKind, FileDiff, HistoryEntry, NetChanges, net_changes, shown_name,
 };
 
 use super::{InstanceChanges, unreadable};
@@ -31,16 +31,20 @@ impl From<NotReverted> for CommandFailure {
         match none {
             NotReverted::Nothing(why) => CommandFailure::Usage(why),
             NotReverted::Conflicts(paths) => CommandFailure::Failed(format!(
-                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
-                paths.join(", ")
+                "refusing to overwrite files that others changed since or at the same time: {}; nothing was undone, pass --force to overwrite them",
+                shown_names(&paths)
             )),
             NotReverted::Missing(paths) => CommandFailure::Failed(format!(
                 "cannot restore files whose contents are not stored: {}; nothing was undone",
-                paths.join(", ")
+                shown_names(&paths)
             )),
             NotReverted::Unreadable(error) => unreadable(&error),
         }
     }
+}
+
+fn shown_names(paths: &[String]) -> String {
+    paths.iter().map(|path| shown_name(path)).collect::<Vec<_>>().join(", ")
 }
 
 /// The changes to take back.
@@ -182,6 +186,7 @@ mod tests {
             reference: None,
             changes: Vec::new(),
             ignored: Vec::new(),
+            others: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `rawko diff`: prints the files that an instance changed.
 
-use rawko_programs::checkpoints::{FileDiff, HistoryEntry, NetChanges, net_changes};
+use rawko_programs::checkpoints::{FileDiff, HistoryEntry, NetChanges, net_changes, shown_name};
 use serde_json::json;
 
 use crate::checkpoints::{InstanceChanges, unreadable};
@@ -103,7 +103,7 @@ pub(crate) fn stat(file: &FileDiff, console: &Console) -> String {
     };
     let counts =
         if file.is_binary { "binary".to_owned() } else { format!("+{} -{}", file.added, file.removed) };
-    format!("{mark}  {}  {}", file.path, console.paint(TextStyle::Dim, &counts))
+    format!("{mark}  {}  {}", shown_name(&file.path), console.paint(TextStyle::Dim, &counts))
 }
 
 /// Prints a diff: coloured on a terminal, exact elsewhere.

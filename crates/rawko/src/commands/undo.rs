@@ -1,7 +1,7 @@
 //! `rawko undo`: restores the files that an instance changed.
 
 use rawko_programs::changes::ChangeStatus;
-use rawko_programs::checkpoints::{FileDiff, PathChange};
+use rawko_programs::checkpoints::{FileDiff, PathChange, shown_name};
 use rawko_store::InstanceStatus;
 use serde_json::json;
 
@@ -123,11 +123,13 @@ fn shown(
     let ignored: Vec<&PathChange> =
         net.ignored.iter().filter(|change| !skipped.contains(&change.path)).collect();
     for change in &ignored {
-        console.line(&format!("{} {}", change.path, console.paint(TextStyle::Dim, "(ignored by git)")))?;
+        let path = shown_name(&change.path);
+        console.line(&format!("{path} {}", console.paint(TextStyle::Dim, "(ignored by git)")))?;
     }
     if !skipped.is_empty() {
+        let names: Vec<String> = skipped.iter().map(|path| shown_name(path)).collect();
         let text =
-            format!("{} (ignored by git, and not stored or changed by others since)", skipped.join(", "));
+            format!("{} (ignored by git, and not stored or changed by others since)", names.join(", "));
         console.note(TextStyle::Notice, "not restored", &text);
     }
     let count = crate::scenario::report::count(files.len() + ignored.len(), "file");

@@ -64,8 +64,8 @@ impl SimulationTranscript {
         for message in items(&line["log"]) {
             changes.push(("log", message.as_str().map_or_else(|| message.to_string(), str::to_owned)));
         }
-        for (field, title) in [("emitted", "emitted"), ("sent", "sent"), ("invoked", "invoked")] {
-            changes.extend(items(&line[field]).iter().map(|entry| (title, entry_words(entry))));
+        for title in ["emitted", "sent", "invoked", "stopped"] {
+            changes.extend(items(&line[title]).iter().map(|entry| (title, entry_words(entry))));
         }
         let status = line["status"].as_str().unwrap_or_default();
         if status != self.status && !(first && status == "active") {
@@ -104,6 +104,9 @@ fn strings(json: &Json) -> Vec<&str> {
 
 /// Formats an entry: names bare, data as JSON, null omitted.
 fn entry_words(entry: &Json) -> String {
+    if let Some(text) = entry.as_str() {
+        return text.to_owned();
+    }
     let Some(fields) = entry.as_object() else { return entry.to_string() };
     let words = fields.values().filter(|value| !value.is_null()).map(|value| match value {
         Json::String(text) => text.clone(),

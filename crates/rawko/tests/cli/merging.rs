@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value as Json;
 
+use crate::queue::until;
 use crate::support::{command, repository, run};
 use crate::tasks::project::{SETTINGS, agent, project};
-use crate::trees::{git, json, standing};
+use crate::trees::{files, git, json, standing};
 
 const MERGING: &str = r#"
 statechart:
@@ -113,6 +115,71 @@ fn each_merge_is_checked_alone_and_a_bad_one_is_taken_back() {
     let left = json(dir, &["worktrees", "--json"]);
     assert_eq!(left["worktrees"].as_array().unwrap().len(), 1, "{left}");
     assert_eq!(left["overlaps"].as_array().unwrap().len(), 0, "{left}");
+}
+
+const ONE_MERGE: &str = r#"
+statechart:
+  id: one
+  version: 1.0.0
+  initial: working
+  context: {branch: null}
+  states:
+    working:
+      invoke:
+        id: coder
+        src: agent:coder
+        isolation: worktree
+        input: {prompt: "'Do it'"}
+        onDone: {target: merging, actions: [{type: assign, context_updates: {branch: event.data.worktree.branch}}]}
+        onError: failed
+    merging:
+      invoke: {id: merge, src: git:merge, input: {branch: context.branch, checks: "true"}, onDone: done, onError: failed}
+    done: {type: final, output: event.data}
+    failed: {type: final, tags: [error], output: event.data}
+"#;
+
+/// The host is killed while the checks judge a merge. The next one judges it, and takes it back if they fail.
+#[test]
+fn a_merge_whose_checks_were_killed_is_judged_by_the_next_host() {
+    for is_good in [true, false] {
+        let check = "touch marks/judging; test -e marks/go || sleep 60; test ! -e bad.txt";
+        let settings = SETTINGS.replace(
+            "phases: {validate: {checks: []}}\n",
+            &format!("phases: {{validate: {{checks: [{{name: small, command: \"{check}\"}}]}}}}\n"),
+        );
+        let name = if is_good { "good.txt" } else { "bad.txt" };
+        let script = format!(
+            "- agent: coder\n  steps:\n    - tool_calls: [{{name: Write, input: {{path: {name}, content: x}}}}]\n    - text: Done.\n"
+        );
+        let dir = project(&settings, &[agent("coder", "")], &script);
+        let dir = dir.path();
+        fs::create_dir(dir.join("marks")).unwrap();
+        fs::write(dir.join(".gitignore"), ".local/\n.cache/\nmarks/\n").unwrap();
+        fs::write(dir.join("one.yaml"), ONE_MERGE).unwrap();
+        let before = files(dir);
+        let mut child = command(dir, &["run", "one.yaml", "--id", "m"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        until("the checks run", || dir.join("marks/judging").exists());
+        assert!(dir.join(name).exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::write(dir.join("marks/go"), "").unwrap();
+        run(dir, &["resume", "m"], "");
+        let ended = json(dir, &["show", "m", "--json"]);
+        assert_eq!(dir.join(name).exists(), is_good, "{ended:#}");
+        if is_good {
+            assert_eq!(ended["outcome"], "succeeded", "{ended:#}");
+            assert_eq!(ended["output"]["files"], serde_json::json!([name]), "{ended:#}");
+            assert!(ended["output"]["checkpoint"]["number"].is_u64(), "{ended:#}");
+        } else {
+            assert_eq!(ended["output"]["code"], "checks_failed", "{ended:#}");
+            assert!(before.keys().all(|path| files(dir)[path] == before[path]));
+        }
+    }
 }
 
 /// The script that the guide shows, between the line that names it and the end of the block.
