@@ -3,7 +3,7 @@ from typing import TypedDict
 
 from rawko_sdk import Client, Services
 
-services = Services()  # RAWKO_URL and RAWKO_TOKEN say where and as whom
+services = Services()  # RAWKO_URL: address, RAWKO_TOKEN: identity
 
 
 class Draft(TypedDict):

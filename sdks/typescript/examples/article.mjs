@@ -4,7 +4,7 @@ const text = { type: "string" };
 const draft = { type: "object", properties: { text }, required: ["text"] };
 const published = { type: "object", properties: { url: text }, required: ["url"] };
 
-const services = new Services(); // RAWKO_URL and RAWKO_TOKEN say where and as whom
+const services = new Services(); // RAWKO_URL: address, RAWKO_TOKEN: identity
 services.service("publish", { input: draft, output: published }, async ({ text }) => {
   return { url: `https://example.test/${text}` };
 });

@@ -111,6 +111,19 @@ fn documents_charts_and_the_page_name_the_subject() {
 }
 
 #[test]
+fn decisions_have_no_banned_word() {
+    let mut wrong = Vec::new();
+    for path in files("docs/decisions", ".md") {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let found = banned_in(line).into_iter();
+            wrong.extend(found.map(|word| format!("{}:{}: {word}", name(&path), number + 1)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn a_banned_word_is_found_as_a_word() {
     let table: [(&str, &[&str]); 4] = [
         ("// Nobody is told.", &["nobody", "told"]),
