@@ -101,14 +101,15 @@ fn with_bash(table: &mut Table) {
                print(s.recv(4096).decode())\n";
     scene.write("raw.py", raw);
     scene.write("evil.yaml", EVIL);
+    // The program as it lies in the project: the one of the person may not be in the sandbox at all.
+    let own = scene.project.path().join("rk");
+    fs::hard_link(RAWKO, &own).or_else(|_| fs::copy(RAWKO, &own).map(drop)).unwrap();
     let lines = [
-        format!("{RAWKO} approve o-1"),
-        format!("{RAWKO} run evil.yaml --id evil"),
-        format!(
-            "env -u RAWKO_CALL RAWKO_STATE_DIR=$TMPDIR/own {RAWKO} approve o-1 --store {}",
-            store.display()
-        ),
-        format!("env -u RAWKO_CALL RAWKO_TOKEN=guess {RAWKO} approve o-1"),
+        "./rk approve o-1".to_owned(),
+        "./rk run evil.yaml --id evil".to_owned(),
+        "RAWKO_TRUST=all ./rk trust --yes".to_owned(),
+        format!("env -u RAWKO_CALL RAWKO_STATE_DIR=$TMPDIR/own ./rk approve o-1 --store {}", store.display()),
+        "env -u RAWKO_CALL RAWKO_TOKEN=guess ./rk approve o-1".to_owned(),
         format!("python3 raw.py {}", socket_dir.display()),
         "printenv RAWKO_TOKEN".to_owned(),
         // The control.
@@ -131,8 +132,10 @@ fn with_bash(table: &mut Table) {
         let heard = out(at);
         let failed = heard.contains("code ") && !heard.contains("code 0");
         // The mark of the call explains the refusal; without it the sandbox holds the line.
-        let failed =
-            failed && (line.starts_with("env") || !line.starts_with(RAWKO) || heard.contains("code 41"));
+        let words = ["code 41", "cannot trust a project", "rawko.db` not found"];
+        let is_explained = words.iter().any(|word| heard.contains(word));
+        let needs_mark = line.contains("./rk") && !line.contains("env -u");
+        let failed = failed && !heard.contains("code 127") && (is_explained || !needs_mark);
         // The script prints the answer of the host.
         let failed = failed || heard.contains(r#"{"error":{"code":"unauthorized""#);
         rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));
