@@ -11,7 +11,7 @@ INSIDE = {"f_locals", "co_consts", "f_trace", "tb_frame", "gi_frame", "code_cont
 FRAMEWORKS = {"unittest", "pytest", "_pytest", "nose", "nose2"}
 SUPPORT = "test.support"
 # Calls that show or lead to the objects of a test runner.
-WATCHING = {"sys.settrace", "sys.setprofile", "gc.get_objects", "gc.get_referrers", "gc.get_referents"}
+WATCHING = {"sys.settrace", "gc.get_objects", "gc.get_referrers", "gc.get_referents"}
 OUTCOMES = {"Skipped", "XFailed", "Exit"}
 
 
