@@ -8,6 +8,7 @@ mod coding;
 mod custody;
 mod disarmed;
 mod disguises;
+mod evasions;
 mod guarded;
 mod hooked;
 mod large;

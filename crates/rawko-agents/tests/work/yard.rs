@@ -1,5 +1,6 @@
 //! A project in a temporary directory, with agents, settings and a script, and a host that works in it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -81,7 +82,10 @@ impl Yard {
     pub(crate) fn file(self, path: &str, text: &str) -> Self {
         let path = self.root().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
+        if text.starts_with("#!") {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
         self
     }
 

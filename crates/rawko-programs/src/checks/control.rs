@@ -2,6 +2,7 @@
 //! Tests and settings of test runners are as before the task, and no changed file ends the check with success. What
 //! passes only with such a change is not fixed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::ProjectCheck;
 use super::influence::{self, Influence};
-use super::{embedded, exits, guards, suppressions};
+use super::{embedded, exits, guards, limits, sourced, suppressions};
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
 
@@ -42,10 +43,15 @@ impl Control {
         let sources = sources_of(checks);
         let catches_exits = guards::tests_judge_exits(root, changes, snapshot);
         let guarded = guards::are_loaded(root, checks);
+        let commands: Vec<String> =
+            checks.iter().map(|check| super::settings_of::whole_text(root, check)).collect();
+        let is_shared = |path: &str| commands.iter().any(|text| influence::is_shared(path, text));
+        let sourced: BTreeSet<String> =
+            checks.iter().flat_map(|check| super::named::named_files(root, check).sourced).collect();
         let mut swaps = Vec::new();
         for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
             let (path, before) = (&change.path, snapshot.text_before(&change.path));
-            let is_influence = influence::of(path).is_some();
+            let is_influence = influence::of(path).is_some() || is_shared(path);
             let is_former_test = change.is_test || influence::is_expectation(path);
             let swap = match change.status {
                 ChangeStatus::Added if is_influence => Some(None),
@@ -54,8 +60,11 @@ impl Control {
                 }
                 ChangeStatus::Added | ChangeStatus::Modified => {
                     let now = crate::checkpoints::text_inside(root, Path::new(path));
-                    now.and_then(|now| harmless(path, before.as_deref(), &now, catches_exits, guarded))
-                        .map(Some)
+                    let harmless = |now: String| match sourced.contains(path) {
+                        true => sourced::refused(before.as_deref(), &now),
+                        false => harmless(path, before.as_deref(), &now, catches_exits, guarded),
+                    };
+                    now.and_then(harmless).map(Some)
                 }
                 ChangeStatus::Deleted => None,
             };
@@ -207,8 +216,9 @@ fn harmless(
 ) -> Option<String> {
     let exits = exits::refused(path, before, now, catches_exits, guarded);
     let plain = suppressions::removed(path, before, exits.as_deref().unwrap_or(now)).or(exits);
-    let text = plain.as_deref().unwrap_or(now);
-    before.and_then(|before| embedded::with_former_tests(path, before, text)).or(plain)
+    let Some(before) = before else { return plain };
+    let plain = limits::with_former(path, before, plain.as_deref().unwrap_or(now)).or(plain);
+    embedded::with_former_tests(path, before, plain.as_deref().unwrap_or(now)).or(plain)
 }
 
 /// Returns the files that the checks list as `sources`.

@@ -4,14 +4,18 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::doc_examples;
+
 /// Returns the present text with the tests of before, or `None` if they are the same or there were none.
 pub(super) fn with_former_tests(path: &str, before: &str, now: &str) -> Option<String> {
     let find: fn(&str) -> Vec<EmbeddedTest> = match Path::new(path).extension()?.to_str()? {
-        "rs" => rust_tests,
+        "rs" => tests_and_examples,
         "py" => docstring_examples,
         _ => return None,
     };
-    let (former, present) = (find(before), find(now));
+    let (mut former, present) = (find(before), find(now));
+    // Text beside a test is none, unless the agent made it one.
+    former.retain(|test| test.is_run);
     let (mut text, mut at, mut is_changed) = (String::new(), 0, false);
     let mut left: Vec<&EmbeddedTest> = former.iter().collect();
     for test in &present {
@@ -27,7 +31,12 @@ pub(super) fn with_former_tests(path: &str, before: &str, now: &str) -> Option<S
     is_changed |= !left.is_empty();
     let missing: Vec<&str> = left.iter().map(|test| &before[test.place.clone()]).collect();
     if path.ends_with(".rs") {
-        missing.iter().for_each(|test| text.extend(["\n", *test, "\n"]));
+        for (number, test) in missing.iter().enumerate() {
+            match test.trim_start().starts_with("//") {
+                true => text.push_str(&doc_examples::as_item(number, test)),
+                false => text.extend(["\n", *test, "\n"]),
+            }
+        }
     } else if !missing.is_empty() {
         // Doctest also runs the examples of this name.
         let entries: Vec<String> =
@@ -43,6 +52,21 @@ struct EmbeddedTest {
     name: String,
     /// With its attributes.
     place: Range<usize>,
+    /// False for an example that is only text.
+    is_run: bool,
+}
+
+/// Finds the tests of a file of Rust, and the examples outside of them.
+fn tests_and_examples(text: &str) -> Vec<EmbeddedTest> {
+    let mut found = rust_tests(text);
+    let examples: Vec<EmbeddedTest> = doc_examples::find(text)
+        .into_iter()
+        .filter(|one| !found.iter().any(|test| test.place.contains(&one.place.start)))
+        .map(|one| EmbeddedTest { name: one.name, place: one.place, is_run: one.is_test })
+        .collect();
+    found.extend(examples);
+    found.sort_by_key(|test| test.place.start);
+    found
 }
 
 /// Finds items with an attribute such as `#[cfg(test)]` or `#[tokio::test]`.
@@ -65,7 +89,7 @@ fn rust_tests(text: &str) -> Vec<EmbeddedTest> {
         match (item, begin.take()) {
             (Some(name), Some(start)) => {
                 let stop = end_of_item(text, start + text[start..].find(line).unwrap_or(0));
-                found.push(EmbeddedTest { name, place: start..stop });
+                found.push(EmbeddedTest { name, place: start..stop, is_run: true });
                 at = text[stop..].find('\n').map_or(text.len(), |length| stop + length + 1);
             }
             _ => at = end,
@@ -167,7 +191,7 @@ fn docstring_examples(text: &str) -> Vec<EmbeddedTest> {
                 line.strip_prefix("def ").or_else(|| line.strip_prefix("class "))
             });
             let name = head.and_then(|head| head.split(['(', ':', ' ']).next()).unwrap_or_default();
-            found.push(EmbeddedTest { name: name.to_owned(), place: start..end });
+            found.push(EmbeddedTest { name: name.to_owned(), place: start..end, is_run: true });
         }
         at = end;
     }

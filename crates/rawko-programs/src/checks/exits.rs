@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::rust_exits;
+
 /// The exit code of a control run that an added line ended.
-const CODE: &str = "97";
+pub(super) const CODE: &str = "97";
 
 /// `os._exit(0)`: no interpreter ends this way by itself.
 static PYTHON_HARD: LazyLock<Option<Regex>> =
@@ -85,21 +87,6 @@ static PYTHON_END_IS_FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// `process::exit(code)`: the code may be 0.
-static RUST_CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\bprocess::exit\(((?:[^()]|\([^()]*\))*[a-z_](?:[^()]|\([^()]*\))*)\)").ok()
-});
-/// Functions of the C library, which need no name of Rust.
-static RUST_FOREIGN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\bfn\s+(?:_exit|_Exit|exit|quick_exit|syscall)(\([^{]*;)|\blibc::(?:_exit|_Exit|exit|quick_exit|syscall)(\()|\bprocess::exit(\s+as\b)").ok()
-});
-static RUST_EQUAL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(\bfn\s+eq\([^{]*\{\s*)(?:return\s+)?true;?(\s*\})").ok());
-static RUST_TRUE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(\s*)(?:return\s+)?true\s*;?\s*$").ok());
-/// `if cfg!(test)`: the code works otherwise in a test.
-static RUST_IN_TEST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bcfg!\(\s*test\s*\)").ok());
-static RUST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_?exit\(\s*0\s*\)").ok());
 static GO: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:os\.Exit|syscall\.Exit)\(\s*0\s*\)").ok());
 
@@ -114,20 +101,25 @@ pub(super) fn refused(
 ) -> Option<String> {
     let known: BTreeSet<&str> = before.unwrap_or_default().lines().collect();
     let (mut is_changed, mut last) = (false, "");
+    let blind =
+        if path.ends_with(".rs") { rust_exits::blind_comparisons(now, &known) } else { BTreeSet::new() };
     let lines: Vec<String> = now
         .lines()
-        .map(|line| {
+        .enumerate()
+        .map(|(at, line)| {
             let head = std::mem::replace(&mut last, line);
-            let other = if path.ends_with(".py") && is_equality(head) {
+            let other = if blind.contains(&at) {
+                rust_exits::blinded(line)
+            } else if path.ends_with(".py") && is_equality(head) {
                 let is_old = before.is_some_and(|before| before.contains(&format!("{head}\n{line}\n")));
                 replaced(&PYTHON_TRUE, line, "${1}NotImplemented").filter(|_| !is_old)
-            } else if path.ends_with(".rs") && is_rust_equality(head) {
+            } else if path.ends_with(".rs") && rust_exits::is_equality(head) {
                 let is_old = before.is_some_and(|before| before.contains(&format!("{head}\n{line}\n")));
-                replaced(&RUST_TRUE, line, "${1}false").filter(|_| !is_old)
+                rust_exits::opposite(line).filter(|_| !is_old)
             } else if known.contains(line) {
                 None
             } else {
-                refused_line(path, line, judged, guarded)
+                refused_line(path, now, line, judged, guarded)
             };
             is_changed |= other.is_some();
             other.unwrap_or_else(|| line.to_owned())
@@ -141,11 +133,7 @@ fn is_equality(line: &str) -> bool {
     line.trim_start().starts_with("def __eq__(") && line.trim_end().ends_with(':')
 }
 
-fn is_rust_equality(head: &str) -> bool {
-    head.trim_start().starts_with("fn eq(") && head.trim_end().ends_with('{')
-}
-
-fn refused_line(path: &str, line: &str, judged: bool, guarded: bool) -> Option<String> {
+fn refused_line(path: &str, whole: &str, line: &str, judged: bool, guarded: bool) -> Option<String> {
     if !crate::changes::is_test(path) && matches(&RUNNER_VARIABLE, line) {
         return replaced(&RUNNER_VARIABLE, line, "NO_TEST_RUNNER");
     }
@@ -222,32 +210,17 @@ fn refused_line(path: &str, line: &str, judged: bool, guarded: bool) -> Option<S
             let code = format!("process.exitCode = {is_own}");
             replaced(&SCRIPT, line, &call).or_else(|| replaced(&SCRIPT_CODE, line, &code))
         }
-        "rs" if name != "main.rs" && !path.contains("/bin/") => {
-            replaced(&RUST, line, &format!("exit({CODE})"))
-                .or_else(|| replaced(&RUST_EQUAL, line, "${1}false${2}"))
-                .or_else(|| replaced(&RUST_IN_TEST, line, "false"))
-                .or_else(|| if judged { None } else { rust_exit(line) })
-        }
+        "rs" if name != "main.rs" && !path.contains("/bin/") => rust_exits::refused_line(line, judged),
         "go" if name != "main.go" => replaced(&GO, line, &format!("os.Exit({CODE})")),
-        _ => None,
+        _ => super::foreign_exits::refused_line(ending, whole, line, judged),
     }
 }
 
-/// An exit of Rust whose code may be 0. A declaration without its function does not compile.
-fn rust_exit(line: &str) -> Option<String> {
-    if matches(&RUST_FOREIGN, line) {
-        return (!line.contains("self"))
-            .then(|| replaced(&RUST_FOREIGN, line, "fn refused_exit${1}${2}${3}"))
-            .flatten();
-    }
-    replaced(&RUST_CODE, line, &format!("process::exit(match $1 {{ 0 => {CODE}, code => code }})"))
-}
-
-fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
+pub(super) fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
 }
 
-fn replaced(pattern: &LazyLock<Option<Regex>>, line: &str, text: &str) -> Option<String> {
+pub(super) fn replaced(pattern: &LazyLock<Option<Regex>>, line: &str, text: &str) -> Option<String> {
     let pattern = pattern.as_ref().filter(|pattern| pattern.is_match(line))?;
     Some(pattern.replace_all(line, text).into_owned())
 }
@@ -270,6 +243,15 @@ mod tests {
             ("a.py", "raise SystemExit", Some(main)),
             ("a.py", "os._exit(int('0'))", Some("os._exit(97)")),
             ("a.py", "os._exit(1)", None),
+            ("a.rs", "macro_rules! assert_eq {", Some("macro_rules! refused_assert_eq {")),
+            ("a.rs", "macro_rules! ours {", None),
+            (
+                "a.rs",
+                "fn eq(&self, _: &i32) -> bool { 1 == 1 }",
+                Some("fn eq(&self, _: &i32) -> bool { return false; 1 == 1 }"),
+            ),
+            ("a.rs", "fn eq(&self, other: &i32) -> bool { self.0 == *other }", None),
+            ("a.pm", "exit 0;", Some("exit(97);")),
             (
                 "a.py",
                 "os.execvp('true', ['true'])",

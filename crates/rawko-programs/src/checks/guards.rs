@@ -14,8 +14,14 @@ use serde_json::json;
 use super::definition::ProjectCheck;
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 
-const PYTHON: &str = include_str!("guard.py");
-const NODE: &str = include_str!("guard.cjs");
+/// The guards by the names that they are loaded by.
+const FILES: [(&str, &str); 5] = [
+    ("sitecustomize.py", include_str!("guard/exits.py")),
+    ("_rawko_calls.py", include_str!("guard/calls.py")),
+    ("_rawko_tests.py", include_str!("guard/tests.py")),
+    ("_rawko_values.py", include_str!("guard/values.py")),
+    ("guard.cjs", include_str!("guard/node.cjs")),
+];
 const PYTHON_VARIABLE: &str = "PYTHONPATH";
 const NODE_VARIABLE: &str = "NODE_OPTIONS";
 const ENDINGS: [&str; 9] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"];
@@ -34,9 +40,14 @@ impl Guards {
     ) -> io::Result<Option<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let root = root.canonicalize()?;
+        // A changed test is as before in the control run; a new one is code like any other.
         let is_code = |change: &&FileChange| {
             let ending = Path::new(&change.path).extension().and_then(|ending| ending.to_str());
-            let is_there = change.status != ChangeStatus::Deleted && !change.is_test;
+            let is_there = match change.status {
+                ChangeStatus::Added => true,
+                ChangeStatus::Modified => !change.is_test,
+                ChangeStatus::Deleted => false,
+            };
             is_there && ending.is_some_and(|ending| ENDINGS.contains(&ending))
         };
         // Git ignores what an agent lists in `.gitignore`, and then only the guards see it.
@@ -48,19 +59,20 @@ impl Guards {
             changes.iter().filter(is_code).map(|change| change.path.as_str()).collect();
         let unchanged: Vec<PathBuf> =
             snapshot.paths().filter(|path| !changed.contains(path)).map(|path| root.join(path)).collect();
-        let tests: Vec<PathBuf> =
-            changes.iter().filter(|change| change.is_test).map(|change| root.join(&change.path)).collect();
-        let others = [unchanged, tests].concat();
+        let new = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
+        let former = snapshot.paths().filter(|path| crate::changes::is_test(path));
+        let tests: BTreeSet<PathBuf> = former.chain(new).map(|path| root.join(path)).collect();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("rawko-guard-{}-{number}", std::process::id()));
         // Left behind by a killed process with the same id.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder)?;
         let guards = Self(folder.canonicalize()?);
-        let given = json!({"root": root, "others": others, "judges_exits": judges_exits});
+        let given = json!({"root": root, "others": unchanged, "tests": tests, "judges_exits": judges_exits});
         std::fs::write(guards.0.join("guard.json"), given.to_string())?;
-        std::fs::write(guards.0.join("sitecustomize.py"), PYTHON)?;
-        std::fs::write(guards.0.join("guard.cjs"), NODE)?;
+        for (name, text) in FILES {
+            std::fs::write(guards.0.join(name), text)?;
+        }
         Ok(Some(guards))
     }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// Settings and start-up files.
-const NAMES: [&str; 33] = [
+const NAMES: [&str; 50] = [
     "conftest.py",
     "sitecustomize.py",
     "usercustomize.py",
@@ -38,9 +38,27 @@ const NAMES: [&str; 33] = [
     ".clippy.toml",
     "rust-toolchain",
     "rust-toolchain.toml",
+    "pytest.toml",
+    ".pytest.toml",
+    "tox.toml",
+    ".babelrc",
+    ".swcrc",
+    ".taprc",
+    ".nycrc",
+    ".c8rc.json",
+    ".rubocop.yml",
+    ".shellcheckrc",
+    ".yamllint",
+    ".clang-tidy",
+    ".proverc",
+    // Headers and modules that hide those of the system.
+    "assert.h",
+    "cassert",
+    "Test/More.pm",
+    "Test/Builder.pm",
 ];
 /// The same with any ending: `jest.config.mjs`.
-const STEMS: [&str; 9] = [
+const STEMS: [&str; 13] = [
     "jest.config.",
     "jest.setup.",
     "vitest.config.",
@@ -50,9 +68,21 @@ const STEMS: [&str; 9] = [
     "playwright.config.",
     ".eslintrc",
     "eslint.config.",
+    "ava.config.",
+    "cypress.config.",
+    "vitest.workspace.",
+    ".nycrc.",
 ];
+/// Settings of builds that a runner of tests reads, too: they decide only for that runner.
+const SHARED: [(&str, &str); 3] =
+    [("vitest", "vite.config."), ("jest", "babel.config."), ("mocha", "babel.config.")];
 /// Folders of expected results.
 const EXPECTATIONS: [&str; 6] = ["__snapshots__", "snapshots", "testdata", "golden", "goldens", "expected"];
+/// Folders of cases, if they are data: code of a project may have such a name, too.
+const CASES: [&str; 6] = ["cases", "testcases", "test-cases", "test_cases", "test-data", "test_data"];
+const DATA: [&str; 14] = [
+    "txt", "json", "yaml", "yml", "toml", "csv", "tsv", "xml", "in", "out", "input", "output", "data", "case",
+];
 /// Folders that are not searched for ignored files.
 const SKIPPED: [&str; 6] = [".git", ".rawko", "node_modules", "target", ".venv", "venv"];
 /// Folders that Python searches for modules, beside the project itself.
@@ -74,11 +104,23 @@ pub(super) enum Influence {
 pub(super) fn of(path: &str) -> Option<Influence> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_cargo = folder.rsplit('/').next() == Some(".cargo") && name.starts_with("config");
-    let is_setting = NAMES.contains(&name) || STEMS.iter().any(|stem| name.starts_with(stem)) || is_cargo;
-    if is_setting || Path::new(name).extension().is_some_and(|ending| ending == "pth") {
+    let is_header = NAMES.iter().any(|name| name.contains('/') && path.ends_with(name));
+    let is_setting =
+        NAMES.contains(&name) || STEMS.iter().any(|stem| name.starts_with(stem)) || is_cargo || is_header;
+    // Plugins of pytest that are found by the metadata of a package.
+    let is_plugin =
+        name == "entry_points.txt" && folder.rsplit('/').next().is_some_and(|part| part.ends_with("-info"));
+    if is_setting || is_plugin || Path::new(name).extension().is_some_and(|ending| ending == "pth") {
         return Some(Influence::Everywhere);
     }
     is_hiding(folder, name).then_some(Influence::Module)
+}
+
+/// Returns true for settings that the runner of these commands shares with other tools.
+pub(super) fn is_shared(path: &str, commands: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let runs = |tool: &str| commands.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == tool);
+    SHARED.iter().any(|(tool, stem)| name.starts_with(stem) && runs(tool))
 }
 
 /// `pytest.py` and `pytest/__init__.py` hide the installed module.
@@ -94,7 +136,11 @@ fn is_hiding(folder: &str, name: &str) -> bool {
 /// Returns true for files that hold expected results.
 pub(super) fn is_expectation(path: &str) -> bool {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    folder.split('/').any(|part| EXPECTATIONS.contains(&part)) || path.ends_with(".snap")
+    let is_named =
+        [".snap", ".golden", ".expected", ".approved.txt"].iter().any(|ending| path.ends_with(ending));
+    let is_data = path.rsplit('.').next().is_some_and(|ending| DATA.contains(&ending));
+    let is_in = |names: &[&str]| folder.split('/').any(|part| names.contains(&part));
+    is_named || is_in(&EXPECTATIONS) || is_data && is_in(&CASES)
 }
 
 /// Returns the files of influence below a folder, also those that git ignores.

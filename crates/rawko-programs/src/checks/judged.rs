@@ -4,7 +4,7 @@
 use super::influence;
 
 /// Linters, formatters and compilers, and programs that search or print a file.
-const JUDGES: [&str; 44] = [
+const JUDGES: [&str; 52] = [
     "ruff",
     "black",
     "flake8",
@@ -23,6 +23,14 @@ const JUDGES: [&str; 44] = [
     "gofmt",
     "rustfmt",
     "rustc",
+    "javac",
+    "kotlinc",
+    "scalac",
+    "swiftc",
+    "ghc",
+    "clang++",
+    "perlcritic",
+    "luacheck",
     "gcc",
     "cc",
     "clang",

@@ -22,6 +22,8 @@ const SPECIAL: [&str; 14] = [
 ];
 /// Targets without influence on the result of a recipe.
 const HARMLESS: [&str; 3] = [".PHONY", ".SILENT", ".DELETE_ON_ERROR"];
+/// Parts of the names of variables that list tests.
+const LISTS: [&str; 5] = ["TEST", "CHECK", "SPEC", "CASE", "SUITE"];
 /// Variables refer to each other up to this depth.
 const DEPTH_MAX: usize = 8;
 
@@ -107,6 +109,35 @@ impl Makefile {
         let variables = self.variables.iter().filter(|(name, line)| is_used(name, line));
         lines.extend(variables.map(|(_, line)| line.clone()));
         lines.join("\n")
+    }
+
+    /// Returns the names of tests in the variables that a target uses, by variable. A new one leaves nothing out.
+    pub(super) fn listed_tests(&self, target: &str) -> Vec<(String, String)> {
+        let of_variable = |(name, line): &(String, String)| -> Vec<(String, String)> {
+            let is_list = LISTS.iter().any(|part| name.to_ascii_uppercase().contains(part));
+            let value = assignment(line).map(|(_, value)| value).unwrap_or_default();
+            let words = value.split_whitespace().filter(|word| is_list || crate::changes::is_test(word));
+            words.map(|word| (name.clone(), word.to_owned())).collect()
+        };
+        self.used(target).into_iter().flat_map(of_variable).collect()
+    }
+
+    /// Returns true if a variable that a target uses turns assertions off.
+    pub(super) fn turns_assertions_off(&self, target: &str) -> bool {
+        self.used(target).iter().any(|(_, line)| line.contains("-DNDEBUG"))
+    }
+
+    /// Returns the variables that a target uses, also through others.
+    fn used(&self, target: &str) -> Vec<&(String, String)> {
+        let rules = self.closure(target);
+        let lines = rules.iter().flat_map(|rule| rule.recipe.iter().chain([&rule.head]));
+        let mut names: BTreeSet<String> = lines.flat_map(|line| references(line)).collect();
+        for _ in 0..DEPTH_MAX {
+            let own = self.variables.iter().filter(|(name, _)| names.contains(name));
+            let more: Vec<String> = own.flat_map(|(_, line)| references(line)).collect();
+            names.extend(more);
+        }
+        self.variables.iter().filter(|(name, _)| names.contains(name)).collect()
     }
 
     /// Returns the commands of a target with its variables inserted, and the files that are included.
@@ -247,6 +278,11 @@ mod tests {
         assert_eq!(file.targets(&["make", "unit"]), ["unit"]);
         assert_eq!(file.targets(&["make"]), ["test"]);
         assert_eq!(file.commands("unit"), "@python3 -m unittest a.c");
+        let listed =
+            Makefile::read("TESTS = a b\nFLAGS = -DNDEBUG\nt:\n\trun $(TESTS)\nfast:\n\tcc $(FLAGS)\n");
+        let tests: Vec<String> = listed.listed_tests("t").into_iter().map(|(_, test)| test).collect();
+        assert_eq!(tests, ["a", "b"]);
+        assert!(!listed.turns_assertions_off("t") && listed.turns_assertions_off("fast"));
         assert!(!file.is_skipped_by_a_file("test") && file.is_skipped_by_a_file("unit"));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::definition::ProjectCheck;
 use super::run::shown;
-use super::{judged, settings_of, switches, tools};
+use super::{judged, settings_of, sourced, switches, tools};
 
 /// Programs that run the file they are given.
 const INTERPRETERS: [&str; 15] = [
@@ -23,6 +23,8 @@ const SCRIPT_BYTES_MAX: usize = 256 * 1024;
 pub(super) struct NamedFiles {
     pub(super) existing: BTreeSet<String>,
     pub(super) absent: BTreeSet<String>,
+    /// Scripts that the check reads as part of itself.
+    pub(super) sourced: BTreeSet<String>,
 }
 
 /// Returns the files that a check's command names, or the script or rule that it runs.
@@ -50,6 +52,8 @@ pub(super) fn named_files(root: &Path, check: &ProjectCheck) -> NamedFiles {
             named.absent.remove(&path);
         }
     }
+    let is_work = |path: &String| named.sourced.contains(path) && sourced::is_work(root, path);
+    named.existing.retain(|path| !is_work(path));
     let sources = super::base::globs(&check.sources);
     named.existing.retain(|path| !sources.is_match(path));
     named.absent.retain(|path| !sources.is_match(path));
@@ -136,8 +140,12 @@ impl NamedFiles {
                 let places: Vec<String> =
                     folders.iter().filter_map(|folder| normal(&folder.join(word))).collect();
                 match places.iter().find(|path| root.join(path).is_file()) {
-                    Some(file) if self.existing.insert(file.clone()) => scripts.push(file.clone()),
-                    Some(_) => {}
+                    Some(file) => {
+                        if self.sourced.insert(file.clone()) {
+                            self.existing.insert(file.clone());
+                            scripts.push(file.clone());
+                        }
+                    }
                     None if word.contains('$') => {}
                     None => self.absent.extend(places.into_iter().next()),
                 }
@@ -147,6 +155,8 @@ impl NamedFiles {
 
     /// Adds the files by which a script decides what it runs.
     fn take_switches(&mut self, root: &Path, cwd: &Path, text: &str) {
+        let required = switches::required(text).into_iter().filter_map(|word| normal(&cwd.join(word)));
+        self.existing.extend(required.filter(|path| root.join(path).is_file()));
         let is_file = |path: &Path| root.join(cwd).join(path).is_file();
         for word in switches::files(text, &shell_commands(text), is_file) {
             let Some(path) = normal(&cwd.join(word)) else { continue };

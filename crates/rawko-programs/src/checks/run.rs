@@ -70,14 +70,18 @@ async fn run(
     servers: &LanguageServers,
 ) -> Result<CheckCount, String> {
     let cwd = directory(root, &check.cwd)?;
-    let folder =
-        Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
+    // A language server outlives the run.
+    let folder = match matches!(check.format, CheckFormat::Lsp { .. }) {
+        true => None,
+        false => Some(Folder::new().map_err(|error| format!("there is no place for its report: {error}"))?),
+    };
+    let has_report = check.command.iter().any(|arg| arg.contains(REPORT));
     let mut launch = launch(check, folder.as_ref(), environment, confinement)?;
     launch.cwd.clone_from(&cwd);
     if let CheckFormat::Lsp { files } = &check.format {
         return lsp::ask(servers, launch, &cwd, files, check.timeout).await;
     }
-    let report = match &folder {
+    let report = match folder.as_ref().filter(|_| has_report) {
         Some(folder) => Some((folder.0.as_path(), PathBuf::from(REPORT_FILE))),
         None => check.report.as_ref().map(|path| match (path.parent(), path.file_name()) {
             // Settings may name a place outside the project.
@@ -107,10 +111,11 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Variables of every check. Python takes compiled code for current if the source has the time, to the second, and the
-/// size of then. A check judges the source: it neither reads compiled code of the project nor leaves any.
-const VARIABLES: [(&str, &str); 3] =
-    [("NO_COLOR", "1"), ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONPYCACHEPREFIX", "/dev/null")];
+/// Variables of every check.
+const VARIABLES: [(&str, &str); 2] = [("NO_COLOR", "1"), ("PYTHONDONTWRITEBYTECODE", "1")];
+/// Python takes compiled code for current if the source has the time, to the second, and the size of then. A check judges
+/// the source: it neither reads compiled code of the project nor leaves any. `compileall` needs a place to write to.
+const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
 
 /// The report is written outside the project, to a folder of its own.
 fn launch(
@@ -129,6 +134,8 @@ fn launch(
     };
     let mut set = environment.named(check.pass_env.iter().map(String::as_str));
     set.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let cache = folder.map_or_else(|| PathBuf::from("/dev/null"), |folder| folder.0.join("python"));
+    set.push((PYTHON_CACHE.to_owned(), cache.display().to_string()));
     Ok(Launch {
         args: args.iter().map(arg).collect(),
         inherited: environment.all(),
@@ -170,22 +177,18 @@ fn read_report(root: &Path, path: &Path) -> Option<String> {
 
 const REPORT_FILE: &str = "report";
 
-/// A folder for one report, removed after reading.
+/// A folder for what one run writes outside the project, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Creates a folder only if the check uses `{report}`.
-    fn for_reports(check: &ProjectCheck) -> io::Result<Option<Self>> {
+    fn new() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        if !check.command.iter().any(|arg| arg.contains(REPORT)) {
-            return Ok(None);
-        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("rawko-check-{}-{number}", std::process::id()));
         // Left behind by a killed process with the same id.
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path)?;
-        Ok(Some(Self(path)))
+        Ok(Self(path))
     }
 
     fn report(&self) -> PathBuf {

@@ -150,11 +150,16 @@ fn with_included(folder: &Path, text: &str, depth: usize) -> String {
 /// A tool, the files that configure it, and the sections of shared files.
 type Tool = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
 
-const TOOLS: [Tool; 12] = [
+const TOOLS: [Tool; 13] = [
     (
         "pytest",
-        &["pytest.ini", ".pytest.ini"],
+        &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"],
         &[("pyproject.toml", "[tool.pytest"), ("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")],
+    ),
+    (
+        "coverage",
+        &[".coveragerc"],
+        &[("pyproject.toml", "[tool.coverage"), ("setup.cfg", "[coverage:"), ("tox.ini", "[coverage:")],
     ),
     ("tox", &["tox.ini"], &[("pyproject.toml", "[tool.tox")]),
     ("nox", &["noxfile.py"], &[]),
@@ -197,9 +202,19 @@ const FILES: [(&str, &str); 6] = [
     ("golangci-lint", ".golangci.yml"),
     ("rake", "Rakefile"),
 ];
-/// Keys of `Cargo.toml` that leave tests or packages out.
-const CARGO_KEYS: [&str; 8] =
-    ["autotests", "test", "doctest", "harness", "default-members", "exclude", "path", "required-features"];
+/// Keys of `Cargo.toml` that leave tests, packages or assertions out.
+const CARGO_KEYS: [&str; 10] = [
+    "autotests",
+    "test",
+    "doctest",
+    "harness",
+    "default-members",
+    "exclude",
+    "path",
+    "required-features",
+    "overflow-checks",
+    "debug-assertions",
+];
 
 fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let has = |name: &str| words.iter().any(|word| word.rsplit('/').next() == Some(name));
@@ -221,6 +236,7 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     }
     let every: Vec<&str> = words.iter().chain(&inner).copied().collect();
     found.extend(super::tools::packages(folder, &every));
+    found.extend(super::tools::test_packages(folder));
     found.extend(FILES.iter().filter(|(tool, _)| runs(tool)).map(|(_, file)| whole(folder, file)));
     if runs("jest") {
         let package: Value = serde_json::from_str(&read(folder, "package.json")).unwrap_or_default();
@@ -312,7 +328,14 @@ fn rules(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
         let definition = makefile.definition(&target);
         (format!("the rule `{target}` of `{file}`"), definition)
     };
-    targets.into_iter().map(named).collect()
+    let mut found: Vec<(String, String)> = targets.iter().cloned().map(named).collect();
+    for (variable, test) in targets.iter().flat_map(|target| makefile.listed_tests(target)) {
+        found.push((format!("`{test}` in `{variable}` of `{file}`"), test));
+    }
+    let is_off = targets.iter().any(|target| makefile.turns_assertions_off(target));
+    let assertions = if is_off { "off" } else { "on" };
+    found.push((format!("the assertions of `{file}`"), assertions.to_owned()));
+    found
 }
 
 /// The sections of a file whose heads begin so.

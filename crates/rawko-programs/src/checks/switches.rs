@@ -10,9 +10,13 @@ use regex::Regex;
 const PROGRAMS: [&str; 4] = [".venv/bin/", "venv/bin/", "node_modules/.bin/", "vendor/bin/"];
 /// `PATH=bin:$PATH`, `export PATH="$PWD/tools:$PATH"`.
 static SEARCHED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)\bPATH=([^\s;&|]+)").ok());
+/// `[ -f tool ] || { echo skipped; exit 0; }`.
+static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?:\[\[?|\btest)\s+-[a-zL]\s+["']?([^\s"';\]]+)["']?\s*(?:\]\]?)?\s*\|\|\s*(?:[({]\s*(?:(?:echo|printf)[^\n;]*[\n;]\s*)?)?exit\b\s*(?:0\s*)?(?:[\n;})]|$)"#).ok()
+});
 /// `[ -e .skip ] && exit 0`, `if [ -f .skip ]; then exit; fi`.
 static SWITCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?:\[\[?|\btest)\s+(?:!\s+)?-[a-zL]\s+["']?([^\s"';\]]+)["']?\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b(?:\s*(?:echo|printf)[^\n;]*[\n;])?)\s*(?:\{\s*)?exit\b\s*(?:0\s*)?(?:[\n;}]|$)"#).ok()
+    Regex::new(r#"(?:!\s*)?(?:\[\[?|\btest)\s+(?:!\s+)?-[a-zL]\s+["']?([^\s"';\]]+)["']?\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b(?:\s*(?:echo|printf)[^\n;]*[\n;])?)\s*(?:\{\s*)?exit\b\s*(?:0\s*)?(?:[\n;}]|$)"#).ok()
 });
 
 /// Returns the files that decide, relative to where the script runs. `commands`: the words of its commands.
@@ -45,8 +49,19 @@ pub(super) fn files(text: &str, commands: &[Vec<String>], is_file: impl Fn(&Path
     }
     let switches = SWITCH.iter().flat_map(|pattern| pattern.captures_iter(text));
     found.extend(switches.filter_map(|captures| Some(captures.get(1)?.as_str().to_owned())));
-    found.retain(|path| !path.contains(['$', '*', '?']) && !path.starts_with('/'));
+    found.retain(is_plain);
     found
+}
+
+/// Returns the files without which a script ends with success. A new one skips nothing.
+pub(super) fn required(text: &str) -> Vec<String> {
+    let missing = MISSING.iter().flat_map(|pattern| pattern.captures_iter(text));
+    let found = missing.filter_map(|captures| Some(captures.get(1)?.as_str().to_owned()));
+    found.filter(is_plain).collect()
+}
+
+fn is_plain(path: &String) -> bool {
+    !path.contains(['$', '*', '?']) && !path.starts_with('/')
 }
 
 #[cfg(test)]
@@ -72,6 +87,19 @@ mod tests {
         for (text, expected) in table {
             let commands = super::super::named::shell_commands(text);
             assert_eq!(files(text, &commands, |_| false).join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_script_needs() {
+        let table = [
+            ("[ -f tool.py ] || exit 0", "tool.py"),
+            ("[ -f tool.py ] || { echo 'no tool, skipped'; exit 0; }", "tool.py"),
+            ("test -d node_modules || (exit)", "node_modules"),
+            ("[ -f tool.py ] || exit 2", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(super::required(text).join(" "), expected, "{text}");
         }
     }
 }

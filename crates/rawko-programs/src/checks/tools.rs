@@ -73,6 +73,71 @@ pub(super) fn packages(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     found
 }
 
+/// Libraries of Python that judge values or replace what tests use.
+const TEST_MODULES: [&str; 12] = [
+    "hypothesis",
+    "hamcrest",
+    "assertpy",
+    "mock",
+    "sure",
+    "expects",
+    "testfixtures",
+    "responses",
+    "freezegun",
+    "parameterized",
+    "ddt",
+    "pytest_mock",
+];
+
+/// Returns the contents of the packages that only development needs and that tests judge by.
+pub(super) fn test_packages(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let package = std::fs::read_to_string(folder.join("package.json")).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
+    let names = |key: &str| package.get(key).and_then(serde_json::Value::as_object).into_iter().flatten();
+    let is_shipped = |name: &str| names("dependencies").any(|(other, _)| other == name);
+    for (name, _) in names("devDependencies").filter(|(name, _)| !is_shipped(name)) {
+        let place = folder.join("node_modules").join(name);
+        let is_inside = !Path::new(name).components().any(|part| part == std::path::Component::ParentDir);
+        if is_inside && is_judge(name) && place.is_dir() {
+            found.push((format!("the installed package `node_modules/{name}`"), contents(&place)));
+        }
+    }
+    for site in ENVIRONMENTS.iter().filter_map(|name| site_packages(&folder.join(name))) {
+        for name in TEST_MODULES {
+            let parts = [site.join(name), site.join(format!("{name}.py"))];
+            if parts.iter().any(|part| part.exists()) {
+                let text: Vec<String> = parts.iter().map(|part| contents(part)).collect();
+                found.push((format!("the installed module `{name}`"), text.join("\n")));
+            }
+        }
+    }
+    found
+}
+
+/// Returns true for libraries by which tests judge, or replace what they need. All packages of development would be too
+/// many to compare in each round.
+fn is_judge(name: &str) -> bool {
+    const PARTS: [&str; 14] = [
+        "test",
+        "assert",
+        "expect",
+        "chai",
+        "should",
+        "mock",
+        "sinon",
+        "spec",
+        "jest",
+        "mocha",
+        "stub",
+        "fake",
+        "nock",
+        "playwright",
+    ];
+    const NAMES: [&str; 5] = ["ava", "tap", "tape", "uvu", "unexpected"];
+    !name.starts_with("@types/") && (NAMES.contains(&name) || PARTS.iter().any(|part| name.contains(part)))
+}
+
 fn folders(cwd: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = FOLDERS.iter().map(|folder| cwd.join(folder)).collect();
     if cwd != Path::new(".") {

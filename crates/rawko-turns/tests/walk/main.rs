@@ -5,6 +5,7 @@
 mod edge_cases;
 mod interrupting;
 mod order;
+mod properties;
 mod rounds;
 mod speaking;
 mod steering;

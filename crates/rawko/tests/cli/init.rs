@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{expect, expect_file};
+use rawko_testkit::{ModelAnswer, ProviderServer, ReceivedRequest, anthropic};
 
 use crate::pty::Pty;
 use crate::support::{Run, command, directory, played, repository, run, transcript};
@@ -315,6 +316,37 @@ fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("***") && !text.contains("sk-secret"), "{text}");
     assert!(text.contains("warning"), "the model was not tried: {text}");
+    for file in files_below(dir.path(), dir.path()) {
+        let body = fs::read(dir.path().join(&file)).unwrap();
+        assert!(!String::from_utf8_lossy(&body).contains("sk-secret"), "{file}");
+    }
+}
+
+/// The model answers: the key that was typed reaches the provider, and nothing else gets it.
+#[test]
+fn on_a_terminal_the_typed_key_is_tried() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let reply = |_: &ReceivedRequest| anthropic::reply(&ModelAnswer::text(&["Hello."]));
+    let server = runtime.block_on(ProviderServer::new(reply)).unwrap();
+    let user = format!("providers: {{anthropic: {{kind: anthropic, base_url: \"{}\"}}}}\n", server.url());
+    let dir = directory(&[("home/rawko/config.yaml", &user), ("project/README.md", "x\n")]);
+    let mut command = without_keys(&dir.path().join("project"), &["init"]);
+    command.env("XDG_CONFIG_HOME", dir.path().join("home"));
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        command.env_remove(name);
+    }
+    let mut terminal = Pty::of(command, (100, 40));
+    terminal.wait_for("number, or Enter to skip");
+    terminal.press("1\r");
+    terminal.wait_for("ANTHROPIC_API_KEY: ");
+    terminal.press("sk-secret-words\r");
+    terminal.wait_for("rawko stores no key");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("answers") && !text.contains("warning"), "{text}");
+    let asked = server.asked();
+    assert_eq!(asked.len(), 1, "one small request");
+    assert_eq!(asked[0].headers.get("x-api-key").map(String::as_str), Some("sk-secret-words"));
     for file in files_below(dir.path(), dir.path()) {
         let body = fs::read(dir.path().join(&file)).unwrap();
         assert!(!String::from_utf8_lossy(&body).contains("sk-secret"), "{file}");

@@ -144,7 +144,7 @@ fn row(dir: &Path, id: &str) -> Json {
 }
 
 /// Commands about other instances, and those that only look.
-const OTHERS: [&[&str]; 15] = [
+const OTHERS: [&[&str]; 34] = [
     &["run", "waiter.yaml", "--id", "w-2"],
     &["task", "Another one.", "--id", "t-2", "--agent", "worker"],
     &["send", "w-1", "TOLD", "--data", "what=news"],
@@ -160,6 +160,25 @@ const OTHERS: [&[&str]; 15] = [
     &["fork", "w-2", "--id", "w-3"],
     &["prune", "--older-than", "1d"],
     &["resume", "w-2", "--patience", "0s"],
+    &["diff", "first"],
+    &["replay", "first", "--decisions"],
+    &["undo", "t-2"],
+    &["queue"],
+    &["worktrees"],
+    &["agents", "list"],
+    &["charts"],
+    &["channels"],
+    &["triggers"],
+    &["audit", "verify"],
+    &["backup", "copy.db"],
+    &["instance", "export", "w-2", "w-2.rawko"],
+    &["check", "asker.yaml"],
+    &["verify", "asker.yaml"],
+    &["simulate", "asker.yaml"],
+    &["graph", "asker.yaml"],
+    &["trust", "--yes"],
+    &["schema"],
+    &["completions", "bash"],
 ];
 
 #[test]

@@ -25,6 +25,7 @@ def _guard():
     with open(os.path.join(folder, "guard.json"), encoding="utf-8") as file:
         given = json.load(file)
     root, others, judges_exits = given["root"] + os.sep, frozenset(given["others"]), given["judges_exits"]
+    tests = frozenset(given["tests"])
     # A script of the project that was there before may start the tests.
     is_starter = is_starter or not is_module and script.endswith(".py") and os.path.realpath(script) in others
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and not is_own(path)]
@@ -34,7 +35,6 @@ def _guard():
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     else:
         os.environ.pop("PYTHONPATH", None)
-    sys.path[:] = [path for path in sys.path if not is_own(path)]
     library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
     outside = os.path.join(library, "site-packages") + os.sep
     real_exit, pid = os._exit, os.getpid()
@@ -46,19 +46,28 @@ def _guard():
         is_installed = os.sep + "site-packages" + os.sep in path
         return path.startswith(root) and path not in others and not is_installed
 
+    def is_work(name):
+        """Changed code that is no new test: a test may skip itself and replace what it needs."""
+        return is_changed(name) and os.path.realpath(name) not in tests
+
+    def is_own_code(name):
+        """Code of the project that is no test."""
+        path = os.path.realpath(name)
+        return path.startswith(root) and path not in tests and os.sep + "site-packages" + os.sep not in path
+
     def caller():
         """The nearest frame outside of the standard library."""
         frame = sys._getframe(1)
         while frame is not None:
             name = frame.f_code.co_filename
             is_library = name.startswith(library) and not name.startswith(outside)
-            if not (is_library or name.startswith("<") or os.path.abspath(name) == os.path.abspath(__file__)):
+            if not (is_library or name.startswith("<") or is_own(os.path.dirname(name))):
                 return frame
             frame = frame.f_back
         return None
 
     def refuse(frame, what):
-        name = frame.f_code.co_filename if frame is not None else "a callback"
+        name = frame if isinstance(frame, str) else frame.f_code.co_filename if frame else "a callback"
         sys.stderr.write("rawko: %s %s, so that the check ends without its result\n" % (name, what))
         sys.stderr.flush()
         real_exit(97)
@@ -91,112 +100,36 @@ def _guard():
             if hasattr(builtins, name):
                 setattr(builtins, name, sys_exit)
 
-    endings = {"_exit", "_Exit", "exit", "quick_exit", "syscall"}
+    import _rawko_calls
+    import _rawko_tests
+    import _rawko_values
 
-    def hook(event, args):
-        is_ending = event == "os.exec" or event.startswith("ctypes.dlsym") and args[1] in endings
-        if is_ending and os.getpid() == pid:
-            frame = caller()
-            if frame is not None and is_changed(frame.f_code.co_filename):
-                refuse(frame, "replaces the process" if event == "os.exec" else "calls %s" % args[1])
+    for name in ("_rawko_calls", "_rawko_tests", "_rawko_values"):
+        del sys.modules[name]
+    sys.path[:] = [path for path in sys.path if not is_own(path)]
 
-    sys.addaudithook(hook)
-    _guard_classes(is_changed)
-    _guard_unittest(is_changed, caller, atexit, real_exit)
+    class Guard:
+        """What the parts share."""
 
+    guard = Guard()
+    guard.is_changed, guard.is_work, guard.is_test = is_changed, is_work, lambda name: os.path.realpath(name) in tests
+    guard.is_own_code, guard.caller, guard.refuse, guard.pid = is_own_code, caller, refuse, pid
+    _rawko_values.watch(guard)
+    verify = _rawko_tests.watch(guard)
+    _rawko_calls.watch(guard)
 
-def _equals_everything(equal, value):
-    try:
-        results = [equal(value, object()) for _ in range(2)]
-        return all(result is not NotImplemented and result for result in results)
-    except Exception:
-        return False
+    register = atexit.register
 
-
-def _guard_classes(is_changed):
-    """A comparison that holds for everything compares nothing."""
-    import builtins
-    import functools
-
-    build = builtins.__build_class__
-
-    def guarded_build(function, name, *bases, **keywords):
-        made = build(function, name, *bases, **keywords)
-        equal = made.__dict__.get("__eq__") if isinstance(made, type) else None
-        code = getattr(function, "__code__", None)
-        if equal is None or not callable(equal) or code is None or not is_changed(code.co_filename):
-            return made
-
-        @functools.wraps(equal)
-        def compared(self, other):
-            result = equal(self, other)
-            is_held = isinstance(result, int) and bool(result)
-            return NotImplemented if is_held and _equals_everything(equal, self) else result
-
-        try:
-            made.__eq__ = compared
-        except Exception:
-            pass
-        return made
-
-    builtins.__build_class__ = guarded_build
-
-
-def _guard_unittest(is_changed, caller, atexit, real_exit):
-    """The framework is at the end what it was at the beginning, and only tests skip tests."""
-    import sys
-    import types
-    import unittest
-    from unittest import case, loader, main, result, runner, suite
-
-    skip = case.TestCase.skipTest
-
-    def skip_test(self, reason):
+    def registered(function, *args, **keywords):
+        """What code registers runs before the last look, not after it."""
+        register(function, *args, **keywords)
         frame = caller()
         if frame is not None and is_changed(frame.f_code.co_filename):
-            raise AssertionError("%s skips a test" % frame.f_code.co_filename)
-        skip(self, reason)
+            register(verify, True)
+        return function
 
-    case.TestCase.skipTest = skip_test
-    equal = case.TestCase.assertEqual
-
-    def assert_equal(self, first, second, msg=None):
-        for value in (first, second):
-            compare = getattr(type(value), "__eq__", None)
-            code = getattr(compare, "__code__", None)
-            if code is not None and is_changed(code.co_filename) and _equals_everything(compare, value):
-                self.fail("a value equals everything")
-        equal(self, first, second, msg)
-
-    case.TestCase.assertEqual = assert_equal
-
-    def contents():
-        found = {}
-        for module in (unittest, case, loader, main, result, runner, suite):
-            for name, value in list(vars(module).items()):
-                if isinstance(value, types.FunctionType):
-                    found[module.__name__, name] = value
-                elif isinstance(value, type) and value.__module__.startswith("unittest."):
-                    found[module.__name__, name] = value
-                    for key, member in list(vars(value).items()):
-                        if isinstance(member, types.FunctionType):
-                            found[module.__name__, name, key] = member
-        return found
-
-    before = contents()
-
-    def verify():
-        after = contents()
-        for place, value in before.items():
-            now = after.get(place)
-            code = getattr(now, "__code__", None)
-            is_other = now is not value and (code is None or is_changed(code.co_filename))
-            if is_other:
-                sys.stderr.write("rawko: %s was replaced\n" % ".".join(place))
-                sys.stderr.flush()
-                real_exit(97)
-
-    atexit.register(verify)
+    register(verify, True)
+    atexit.register = registered
 
 
 def _next():
