@@ -52,7 +52,7 @@ use std::pin::Pin;
 
 pub use bash::{CommandVariables, OutputWatch, with_output_watch};
 pub use confine::ProtectedPaths;
-pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
+pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part, nameable_files};
 pub use grant::{BashFilter, Grant, GrantLayer};
 pub use ignored::IgnoreRules;
 pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};

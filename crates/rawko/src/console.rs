@@ -11,7 +11,7 @@ use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
 use crate::failure::CommandFailure;
-use crate::live_area::{Frame, LiveArea};
+use crate::live_area::{Frame, LiveArea, wrapped};
 use crate::marks::ColourMarks;
 pub(crate) use crate::marks::TextStyle;
 use crate::session::leave_terminal;
@@ -69,6 +69,32 @@ impl Console {
         // A terminal that is gone needs nothing.
         let _ = write!(self.out, "{}{PASTE_OFF}", area.close());
         let _ = self.out.flush();
+    }
+
+    /// Rings the bell of the terminal.
+    pub(crate) fn ring(&mut self) {
+        // A terminal that is gone needs nothing.
+        let _ = self.out.write_all(b"\x07").and_then(|()| self.out.flush());
+    }
+
+    /// Clears the screen of a session; its live area is drawn again next.
+    pub(crate) fn clear_screen(&mut self) -> Result<(), CommandFailure> {
+        let Some(area) = &mut self.live else { return Ok(()) };
+        let bytes = format!("{}\x1b[H\x1b[2J", area.erase());
+        self.out.write_all(bytes.as_bytes()).map_err(CommandFailure::Output)
+    }
+
+    /// Writes a line to stdout, on a terminal broken between words with its following lines indented. Programs get it as it is.
+    pub(crate) fn paragraph(&mut self, text: &str, indent: usize) -> Result<(), CommandFailure> {
+        let Some((columns, _)) = self.size() else { return self.line(text) };
+        for line in text.lines() {
+            let mut lead = String::new();
+            for part in wrapped(line, columns.saturating_sub(indent).max(10)) {
+                self.line(&format!("{lead}{part}"))?;
+                lead = " ".repeat(indent);
+            }
+        }
+        Ok(())
     }
 
     /// Writes text that is ready for the terminal.
@@ -131,7 +157,12 @@ impl Console {
 
     /// Writes a message to stderr. A closed stderr is ignored.
     pub(crate) fn note(&mut self, style: TextStyle, title: &str, text: &str) {
-        let line = format!("{}: {text}\n", self.paint_aside(style, title));
+        let mut line = format!("{}: {text}\n", self.paint_aside(style, title));
+        if io::stderr().is_terminal() {
+            let columns = terminal_size().0.max(20);
+            let parts = line.trim_end().lines().flat_map(|line| wrapped(line, columns));
+            line = parts.map(|part| format!("{part}\n")).collect();
+        }
         self.aside(&line);
     }
 

@@ -5,7 +5,7 @@ use rawko_host::{Edition, Receipt, SnapshotReader};
 
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
-use crate::following::{self, FollowEnd, Manner, OutputFormat, RunEnding, RunFollower, Signals};
+use crate::following::{self, FollowEnd, Manner, Narrator, OutputFormat, RunEnding, RunFollower, Signals};
 use crate::hosting::{self, HostAccess, LoadedChart, ProjectContext, Rest, SocketRequest, StoreArgs};
 use crate::journal::Player;
 use crate::known;
@@ -46,7 +46,7 @@ pub(crate) fn deliver(
 ) -> Result<CommandVerdict, CommandFailure> {
     let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
-    known::instance(&reader, id)?;
+    let chart_id = known::instance(&reader, id)?.new.chart_id;
     let manner = Manner::brief(args.output_format, args.verbose);
     let is_event = matches!(request, SocketRequest::Send { .. });
     hosting::block_on(async {
@@ -81,7 +81,12 @@ pub(crate) fn deliver(
             access.close(console).await;
             return Ok(CommandVerdict::Done);
         }
-        let follow = RunFollower::after(seq, &access, id, &place, manner);
+        let mut follow = RunFollower::after(seq, &access, id, &place, manner);
+        if following::is_own(&chart_id) {
+            let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
+            let context = standing.snapshot.context_map(&standing.chart);
+            follow = follow.narrated(Narrator::resuming(&chart_id, &context, console));
+        }
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         let standing = InstanceStanding::of(&reader, id, &place.world(), times::now_ms())?;
         let ending = RunEnding { standing: &standing, ended: ended.clone(), other };

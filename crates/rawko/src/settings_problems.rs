@@ -45,6 +45,7 @@ pub(crate) fn all(
     }
     let sections = host_telemetry::problems(settings).into_iter();
     let sections = sections.chain(RetentionSettings::look(settings).1);
+    let sections = sections.chain(crate::session::settings::look(settings).1);
     for (file, finding) in sections.chain(queue::look_at_settings(settings).1) {
         add(settings.source(&file), vec![finding]);
     }

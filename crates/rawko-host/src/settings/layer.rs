@@ -84,6 +84,7 @@ const ELSEWHERE: &[&str] = &[
     "retention",
     "worktrees",
     "triggers",
+    "terminal",
 ];
 
 impl SettingsLayer {

@@ -16,4 +16,5 @@ pub(super) use media::image_type;
 pub use media::{IMAGE_BYTES_MAX, image_of_base64, image_part};
 pub(super) use raw::raw;
 pub(super) use read::read;
+pub use search::nameable_files;
 pub(super) use write::write;

@@ -71,6 +71,18 @@ impl FileSearch {
     }
 }
 
+/// Returns paths of files below a folder that a person may want to name, without hidden and ignored ones: at most so many,
+/// and those that are found in this time.
+pub fn nameable_files(root: &Path, most: usize, within: Duration) -> Vec<String> {
+    let until = Instant::now() + within;
+    let mut walk = WalkBuilder::new(root);
+    walk.require_git(false).follow_links(false).sort_by_file_path(Path::cmp);
+    let files = walk.build().filter_map(Result::ok).take_while(|_| Instant::now() < until);
+    let files = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let shown = |path: &Path| path.strip_prefix(root).ok()?.to_str().map(str::to_owned);
+    files.filter_map(|entry| shown(entry.path())).take(most).collect()
+}
+
 /// Parses a path pattern. With `anywhere`, a pattern without a slash matches names at any depth.
 pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, ToolFailure> {
     let text = text.trim_start_matches("./");

@@ -1,8 +1,10 @@
 //! The content of a request to a person: the command, the change or the address of the call.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rawko_core::Value;
+use similar::{ChangeTag, TextDiff};
 
 use crate::input::text;
 
@@ -21,7 +23,7 @@ pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static s
         }
         "Write" => {
             let before = before(root, path);
-            let diff = diff(&before, text(input, "content"));
+            let diff = diff(&before, text(input, "content"), LineNumbers::Shown);
             (format!("Write {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
         }
         "Edit" => {
@@ -30,9 +32,9 @@ pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static s
             let is_all = input.get("replace_all").as_bool() == Some(true);
             // In the file, so that the lines have their numbers.
             let diff = match old.is_empty() || !before.contains(old) {
-                true => diff(old, new),
-                false if is_all => diff(&before, &before.replace(old, new)),
-                false => diff(&before, &before.replacen(old, new, 1)),
+                true => diff(old, new, LineNumbers::Unknown),
+                false if is_all => diff(&before, &before.replace(old, new), LineNumbers::Shown),
+                false => diff(&before, &before.replacen(old, new, 1), LineNumbers::Shown),
             };
             (format!("Edit {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
         }
@@ -76,32 +78,62 @@ fn cut(text: &str) -> String {
     if short.len() < text.len() { format!("{short}\n[the rest is left out]") } else { short }
 }
 
-/// Returns the changed lines between the common lines at the start and at the end.
-fn diff(old: &str, new: &str) -> String {
+/// Line numbers of a diff: unknown if its lines are not those of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineNumbers {
+    Shown,
+    Unknown,
+}
+
+/// Unchanged lines around a change: a person who reads `-x` has to see what it belongs to.
+const CONTEXT_LINES: usize = 2;
+/// Time after which a diff is longer than it could be.
+const DIFF_TIME_MAX: Duration = Duration::from_millis(200);
+
+/// Returns the changed lines with the lines around them, each group with the number of its first line.
+fn diff(old: &str, new: &str, numbers: LineNumbers) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let rest = old.len().min(new.len()) - same;
-    let end = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
-    let lines = old[same..old.len() - end].iter().map(|line| format!("-{line}"));
-    let mut lines: Vec<String> =
-        lines.chain(new[same..new.len() - end].iter().map(|line| format!("+{line}"))).collect();
+    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_slices(&old, &new);
+    let mut lines: Vec<String> = Vec::new();
+    for group in diff.grouped_ops(CONTEXT_LINES) {
+        if let Some(first) = group.first().filter(|_| numbers == LineNumbers::Shown) {
+            lines.push(format!("@@ line {} @@", first.old_range().start + 1));
+        } else if !lines.is_empty() {
+            lines.push("@@".to_owned());
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let mark = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            lines.push(format!("{mark}{}", change.value()));
+        }
+    }
     if lines.len() > LINES_MAX {
         let more = lines.len() - LINES_MAX;
         lines.truncate(LINES_MAX);
         lines.push(format!("[{more} more lines]"));
     }
-    cut(&format!("@@ line {} @@\n{}", same + 1, lines.join("\n")))
+    cut(&lines.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{before, diff};
+    use super::{LineNumbers, before, diff};
 
     #[test]
     fn a_diff_has_the_lines_that_change() {
-        assert_eq!(diff("a\nb\nc\n", "a\nx\ny\nc\n"), "@@ line 2 @@\n-b\n+x\n+y");
-        assert_eq!(diff("", "a\n"), "@@ line 1 @@\n+a");
-        assert_eq!(diff("a\na\n", "a\n"), "@@ line 2 @@\n-a");
+        let numbered = |old: &str, new: &str| diff(old, new, LineNumbers::Shown);
+        assert_eq!(numbered("a\nb\nc\n", "a\nx\ny\nc\n"), "@@ line 1 @@\n a\n-b\n+x\n+y\n c");
+        assert_eq!(numbered("", "a\n"), "@@ line 1 @@\n+a");
+        assert_eq!(numbered("a\na\n", "a\n"), "@@ line 1 @@\n a\n-a");
+        assert_eq!(diff("a\nb\n", "a\nc\n", LineNumbers::Unknown), " a\n-b\n+c");
+        // Changes that are far apart do not show all that is between them.
+        let file: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let changed = file.replace("5\n6", "5\nx").replace("17\n", "y\n");
+        let shown = "@@ line 4 @@\n 4\n 5\n-6\n+x\n 7\n 8\n@@ line 15 @@\n 15\n 16\n-17\n+y\n 18\n 19";
+        assert_eq!(numbered(&file, &changed), shown);
     }
 
     #[test]

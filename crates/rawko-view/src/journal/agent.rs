@@ -8,6 +8,8 @@ use super::{EntryBody, JournalEntry};
 /// Longer texts are cut; `history -v` prints them in full.
 const SAID_LINES_MAX: usize = 12;
 const GIVEN_CHARS_MAX: usize = 100;
+/// The reason of a stop if the caller continued without the agent.
+const PARENT_LEFT: &str = "the parent left the state";
 /// Input keys that summarize a call in one line, in order of preference.
 const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
 
@@ -19,7 +21,10 @@ pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
         }
         EntryBody::Answered { invoke, data } => answered(invoke, data),
         EntryBody::CallFailed { invoke, error } => failed(invoke, error),
-        EntryBody::Event { name, data, .. } => vec![("event", format!("{name} {data}"))],
+        EntryBody::Event { name, data, .. } => vec![event_line(name, data)],
+        EntryBody::Cancelled { reason } if reason.as_str() == Some(PARENT_LEFT) => {
+            vec![("stopped", "by the task".to_owned())]
+        }
         EntryBody::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
         EntryBody::Paused { by } => vec![("paused", super::words::by_person(by))],
         EntryBody::Resumed { by, .. } => vec![("resumed", super::words::by_person(by))],
@@ -37,6 +42,19 @@ pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
         lines.push(("ends", ending(&entry.output)));
     }
     lines
+}
+
+/// Formats an event for an agent: what a person wrote, or did to it.
+fn event_line(name: &str, data: &Value) -> (&'static str, String) {
+    let text = data.get("text").as_str();
+    match (name, text) {
+        ("MESSAGE", Some(text)) => ("message", head(text)),
+        ("INTERRUPT", _) => ("stopped", "until the next message".to_owned()),
+        ("CONTINUE", _) => ("resumed", String::new()),
+        ("RETRY", _) => ("retry", "now".to_owned()),
+        _ if data.is_null() => ("event", name.to_owned()),
+        _ => ("event", format!("{name} {data}")),
+    }
 }
 
 /// Returns the result of an agent as one line; `None` for other results.

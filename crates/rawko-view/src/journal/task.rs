@@ -69,6 +69,19 @@ pub fn plan(entry: &JournalEntry) -> Option<&Value> {
     plan.get("steps").as_list().filter(|steps| !steps.is_empty()).map(|_| plan)
 }
 
+/// Formats an event that a person sent to a task: `skip`, `agent tester`; others by name and data.
+pub fn order(name: &str, data: &Value) -> (&'static str, String) {
+    let text = |key: &str| data.get(key).as_str().unwrap_or_default().to_owned();
+    match name {
+        "SKIP_STEP" => ("skip", "the current step".to_owned()),
+        "RETRY" => ("retry", "run the agent again".to_owned()),
+        "FORCE_AGENT" => ("agent", text("agentName")),
+        "SET_MODEL" => ("model", text("model")),
+        _ if data.is_null() => ("sent", name.to_owned()),
+        _ => ("sent", format!("{name} {data}")),
+    }
+}
+
 /// Formats a step: `[x] strip  Ignore spaces around names`.
 pub fn step_words(step: &Value) -> String {
     let text = |keys: [&str; 2]| keys.iter().find_map(|key| step.get(key).as_str()).unwrap_or_default();

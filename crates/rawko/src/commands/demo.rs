@@ -70,12 +70,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let paths: Vec<&str> = project.iter().map(|file| file.path).collect();
     init::trust_written(&dir, &paths, console)?;
     let shown = files::shown(&dir);
-    console.line(&format!("Created a small Python project with a failing test in {shown}."))?;
+    console.paragraph(&format!("Created a small Python project with a failing test in {shown}."), 0)?;
     console.line("The models are scripted; the files, tools and test runs are real.")?;
     console.line("")?;
     let id = free_id(&dir)?;
     let command = console.paint(TextStyle::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {id}"));
-    console.line(&command)?;
+    console.paragraph(&command, 2)?;
     console.flush()?;
     let is_done = if args.interactive { take_part(&dir, &id, console)? } else { work(&dir, &id)? };
     console.line("")?;
@@ -156,8 +156,9 @@ fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Comman
         take_back(dir, id, console)?;
     } else {
         console.line("")?;
-        console.line(
+        console.paragraph(
             "The scripted models follow one path. To see its end, allow the changes of files and the tests.",
+            0,
         )?;
     }
     Ok(code == Some(0))
@@ -166,8 +167,10 @@ fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Comman
 /// Shows the changes of the task, undoes them and restores them.
 fn take_back(dir: &Path, id: &str, console: &mut Console) -> Result<(), CommandFailure> {
     console.line("")?;
-    console
-        .line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
+    console.paragraph(
+        "Every call that changed files left a checkpoint, so the changes can be shown and undone.",
+        0,
+    )?;
     let walk: [(&[&str], &str); 3] = [
         (&["diff", id], "Press Enter to see what the task changed."),
         (&["undo", id], "Press Enter to undo it, Ctrl-C to keep it."),
@@ -289,7 +292,7 @@ fn tell(
         ("rawko serve", "open everything on a web page"),
         ("rawko agents list", "list the agents; .rawko/README.md explains how to edit them"),
     ] {
-        console.line(&format!("  {command:<30} {what}"))?;
+        console.paragraph(&format!("  {command:<30} {what}"), 33)?;
     }
     console.line("To start with your own project and model: rawko init")
 }

@@ -19,6 +19,7 @@ use rawko_view::rows::Row;
 
 /// The column that is cut on a narrow terminal.
 const TITLE: usize = 1;
+const WAITS_FOR: &str = "WAITS FOR";
 
 const EXAMPLES: &str = "\
 Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
@@ -245,7 +246,7 @@ fn print_table(
     let now_ms = times::now_ms();
     if let Some((columns, _)) = console.size() {
         if !rows.is_empty() {
-            fitted_table(&rows, now_ms).fitted_to(columns, TITLE).print(console)?;
+            fitted_table(&rows, WAITS_FOR, now_ms).fitted_to(columns, TITLE).print(console)?;
         }
         return print_end(args, page, rows.is_empty(), console);
     }
@@ -276,8 +277,8 @@ fn print_table(
 }
 
 /// Builds the table for a terminal: what a person looks for, with the title in the room that is left.
-pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> ConsoleTable {
-    let mut table = ConsoleTable::new(&["ID", "TITLE", "STATUS", "WAITS FOR", "AGE", "COST"]);
+pub(crate) fn fitted_table(rows: &[Row], waits_for: &str, now_ms: i64) -> ConsoleTable {
+    let mut table = ConsoleTable::new(&["ID", "TITLE", "STATUS", waits_for, "AGE", "COST"]);
     for row in rows {
         let states = || format!("[{}]", row.configuration.clone().unwrap_or_default().join(", "));
         let title = row.title.clone().unwrap_or_else(|| format!("{} {}", row.chart, states()));

@@ -251,7 +251,7 @@ fn show(
     let head = format!("{:>4}  {}  ", decided.step, times::moment(decided.at_ms));
     let head = console.paint(TextStyle::Dim, &head);
     let title = console.paint(TextStyle::Accent, &format!("{moment:<9} {:<8}", decided.title));
-    console.line(&format!("{head}{title} {}", decided.words))?;
+    console.paragraph(&format!("{head}{title} {}", decided.words), 6)?;
     if let Some(other) = other {
         let (style, text) = other_words(other);
         let text = console.paint(style, &text);

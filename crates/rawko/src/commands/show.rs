@@ -1,5 +1,7 @@
 //! `rawko show`: prints one instance, now or after any of its steps.
 
+mod task;
+
 use rawko_agents::work::project_worktrees;
 use rawko_core::{Status, Value};
 use rawko_programs::worktrees::{Overlap, Worktree};
@@ -29,8 +31,8 @@ const TEXT_LINES_SHOWN: usize = 12;
 const EXAMPLES: &str = "\
 Prints active states, recent faults (failed expressions), context, pending requests, running calls
 with attempt and idempotency key, timers, accepted events and children. A task is shown in its own
-words: outcome, checks, changed files, cost by agent and model; an agent by its task and its last
-text. -v prints everything.
+words: what it does or waits for, or its outcome; checks, changed files, cost by agent and model; an
+agent by its task and its last text. -v prints everything.
 
 Examples:
   rawko show order-17
@@ -86,11 +88,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         tell_result(&reader, &standing, console)?;
         return Ok(CommandVerdict::Done);
     }
+    let is_task =
+        is_brief && is_own(standing.chart.id()) && !is_agent && !standing.snapshot.status().is_over();
     let faults = faults::recent(&reader, &standing.row, args.at)?;
     let overlaps = if args.at.is_none() { overlaps(&place, standing.id()) } else { Vec::new() };
     let cancellation = faults::cancellation(&reader, &standing.row)?;
-    JournalPage { standing: &standing, driven, faults, cancellation, overlaps, now_ms, is_brief, console }
-        .print()?;
+    let mut page =
+        JournalPage { standing: &standing, driven, faults, cancellation, overlaps, now_ms, is_brief, console };
+    if is_task {
+        page.task(&place, &reader)?
+    } else {
+        page.print()?
+    }
     Ok(CommandVerdict::Done)
 }
 

@@ -14,11 +14,12 @@ use crate::failure::{CommandFailure, CommandVerdict};
 use crate::following::{Manner, OutputFormat, Signals};
 use crate::hosting::{self, HostAccess, ProjectContext, RequestRefusal, SocketRequest, StoreArgs};
 use crate::known;
-use crate::live_area::Frame;
+use crate::live_area::{Frame, fitted};
 use crate::repeating::asked;
 use crate::session::keys::{KeyPress, TerminalKey};
-use crate::session::{self, RequestPrompt, terminal};
+use crate::session::{self, RequestPrompt, TaskView, terminal};
 use crate::standing::{InstanceStanding, PendingAsk};
+use crate::task_request::is_own;
 use crate::times;
 use rawko_view::rows::Row;
 
@@ -42,6 +43,10 @@ pub(crate) struct Args {
 const REFRESH: Duration = Duration::from_millis(500);
 /// The column that is cut on a narrow terminal.
 const TITLE: usize = 1;
+/// The heading of what an instance does or waits for.
+const NOW: &str = "NOW";
+/// Tasks whose activity is read with each refresh.
+const ACTIVITIES_MAX: usize = 30;
 /// Narrower terminals get the keys without their meaning.
 const KEYS_COLUMNS: usize = 68;
 /// Lines below a request that is about to be answered.
@@ -190,10 +195,13 @@ impl Top<'_> {
                     }
                     request = request.or((place == self.selected).then(|| ask.clone()));
                 }
+                if is_own(&row.new.chart_id) && place < ACTIVITIES_MAX {
+                    self.add_activity(&mut read, columns)?;
+                }
             }
             rows.push(read);
         }
-        let table = ps::fitted_table(&rows, times::now_ms()).fitted_to(columns.saturating_sub(2), TITLE);
+        let table = ps::fitted_table(&rows, NOW, times::now_ms()).fitted_to(columns.saturating_sub(2), TITLE);
         let mut lines = Vec::new();
         for (place, line) in table.lines(console).iter().enumerate() {
             let mark = if place == self.selected + 1 && !rows.is_empty() { "›" } else { " " };
@@ -223,6 +231,18 @@ impl Top<'_> {
         };
         lines.push(console.paint(TextStyle::Dim, keys));
         Ok(Frame { lines, cursor: None })
+    }
+
+    /// Adds what a task does now, and what it has spent until now.
+    fn add_activity(&self, row: &mut Row, columns: usize) -> Result<(), CommandFailure> {
+        let now_ms = times::now_ms();
+        let view = TaskView::read(&self.reader, &row.id, &self.place.world())?;
+        (row.spent.tokens, row.spent.cost_usd) = (view.spent.tokens, view.spent.cost_usd);
+        if row.status == InstanceStatus::Running {
+            let most = (columns / 3).clamp(12, 40);
+            row.waiting_for = Some(fitted(&view.activity_words(now_ms), most));
+        }
+        Ok(())
     }
 
     async fn press(&mut self, key: &TerminalKey, console: &mut Console) -> Result<(), CommandFailure> {

@@ -11,6 +11,7 @@ use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::journal::text::{self, TextDetail};
 use crate::journal::{EntryBody, JournalEntry, agent, task};
+use crate::live_area::wrapped;
 use crate::times;
 
 const WHO_WIDTH: usize = 10;
@@ -231,7 +232,9 @@ impl Narrator {
         let was_heard = self.catch_up(entry, console)?;
         self.end_line(console)?;
         match &entry.agent {
-            Some(agent) => tell_agent(entry, agent, (is_first(name), was_heard), console)?,
+            Some(agent) => {
+                tell_agent(entry, agent, (is_first(name), was_heard, !name.is_empty()), console)?;
+            }
             None if self.states.is_some() => self.tell_phase(entry, name.is_empty(), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
@@ -273,11 +276,14 @@ impl Narrator {
 fn tell_agent(
     entry: &JournalEntry,
     who: &str,
-    (is_first, was_heard): (bool, bool),
+    (is_first, was_heard, is_child): (bool, bool, bool),
     console: &mut Console,
 ) -> Result<(), CommandFailure> {
+    // The task passed it on; it is printed there.
+    let is_passed_on = matches!(&entry.what, EntryBody::Event { origin, .. } if !origin.is_null());
     for (title, text) in agent::told(entry) {
         let is_known = match title {
+            "message" => is_passed_on && is_child,
             "says" => was_heard,
             "starts" => is_first,
             "ends" => is_first || text == "finished",
@@ -314,8 +320,8 @@ fn tell_root(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandF
             say("you", "said", data.get("text").as_str().unwrap_or_default(), TextStyle::Bold, console)?;
         }
         EntryBody::Event { name, data, origin } if origin.is_null() => {
-            let data = if data.is_null() { String::new() } else { format!(" {data}") };
-            say("you", "sent", &format!("{name}{data}"), TextStyle::Bold, console)?;
+            let (title, words) = task::order(name, data);
+            say("you", title, &words, TextStyle::Bold, console)?;
             tell_logs(entry, console)?;
         }
         EntryBody::Forked { from: Some((id, step)), .. } => {
@@ -409,10 +415,12 @@ fn say(
     style: TextStyle,
     console: &mut Console,
 ) -> Result<(), CommandFailure> {
-    for (number, line) in text.lines().enumerate() {
+    let columns = console.size().map(|(columns, _)| columns.saturating_sub(WHO_WIDTH + 10).max(20));
+    let parts = |line: &str| columns.map_or_else(|| vec![line.to_owned()], |columns| wrapped(line, columns));
+    for (number, line) in text.lines().flat_map(parts).enumerate() {
         let (who, title) = if number == 0 { (who, title) } else { ("", "") };
         begin(who, title, style, console)?;
-        console.line(line)?;
+        console.line(&line)?;
     }
     Ok(())
 }

@@ -8,7 +8,6 @@ use crate::console::{Console, TextStyle};
 use crate::costs::{Costs, spent_until_now};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, Rest};
-use crate::live_area::wrapped;
 use crate::raising;
 use crate::session;
 use crate::standing::InstanceStanding;
@@ -81,14 +80,7 @@ fn tell_costs(reader: &SnapshotReader, id: &str, console: &mut Console) -> Resul
 
 /// Prints a line, on a terminal broken between words. Programs get it as it is.
 fn print(line: &str, console: &mut Console) -> Result<(), CommandFailure> {
-    let Some((columns, _)) = console.size() else { return console.line(line) };
-    for line in line.lines() {
-        for (number, part) in wrapped(line, columns.saturating_sub(2).max(10)).iter().enumerate() {
-            let lead = if number == 0 { "" } else { "  " };
-            console.line(&format!("{lead}{part}"))?;
-        }
-    }
-    Ok(())
+    console.paragraph(line, 2)
 }
 
 /// Returns the first line of a text, marked if there is more.

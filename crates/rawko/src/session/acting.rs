@@ -6,9 +6,11 @@ use rawko_core::Value;
 use rawko_host::{Receipt, SnapshotReader};
 
 use super::commands::SlashCommand;
-use super::completion;
+use super::external_editor;
 use super::keys::{KeyPress, TerminalKey};
 use super::prompt::{KeyResult, PromptReply, RequestPrompt};
+use super::terminal::{self, HeldKeys};
+use super::typing::InputKey;
 use super::view::ActivityKind;
 use super::{SessionEnd, TerminalSession};
 use crate::commands::answer::allow_always;
@@ -25,8 +27,18 @@ impl TerminalSession<'_> {
         console: &mut Console,
     ) -> Result<Option<SessionEnd>, CommandFailure> {
         self.notice = None;
+        self.bell.typed = at;
         if key != TerminalKey::Ctrl('o') {
             self.scroll.forget_opened();
+        }
+        let stops = matches!(key, TerminalKey::Escape | TerminalKey::Ctrl('c'));
+        if self.shell.is_some() && stops && !self.input.menu.is_open() {
+            self.stop_shell(console)?;
+            return Ok(None);
+        }
+        if self.input.press(&key, self.place) == InputKey::Handled {
+            self.note_draft(self.is_draft, at);
+            return Ok(None);
         }
         match self.press_prompt(&key, at) {
             KeyResult::Ignored => {}
@@ -46,9 +58,11 @@ impl TerminalSession<'_> {
                 let outcome = self.stop_turn(console).await;
                 return self.told(outcome.map(|()| None));
             }
-            TerminalKey::Tab => self.complete(),
+            TerminalKey::Tab => self.show_next(),
+            TerminalKey::Enter if self.input.breaks_line() => self.note_draft(self.is_draft, at),
             TerminalKey::Enter => {
-                let line = self.editor.take();
+                self.input.offer_nothing();
+                let line = self.input.editor.take();
                 if std::mem::take(&mut self.is_draft) {
                     self.typed = Some(at);
                 }
@@ -64,17 +78,48 @@ impl TerminalSession<'_> {
                 return self.told(outcome.map(|()| None));
             }
             TerminalKey::Ctrl('z') => self.suspend(console).await?,
-            TerminalKey::Ctrl('l') | TerminalKey::Ctrl('d') => {}
+            TerminalKey::Ctrl('l') => console.clear_screen()?,
+            TerminalKey::Ctrl('d') if self.input.editor.is_empty() => {
+                let outcome = self.execute(SlashCommand::Exit, reader, console).await;
+                return self.told(outcome);
+            }
+            TerminalKey::Ctrl('g') => {
+                self.edit_text(console).await?;
+                self.note_draft(self.is_draft, at);
+            }
             other => {
                 let was_draft = self.is_draft;
-                self.editor.press(&other);
-                self.is_draft = self.is_message();
-                if was_draft || self.is_draft {
-                    self.typed = Some(at);
-                }
+                self.input.editor.press(&other);
+                self.input.offer(self.place);
+                self.note_draft(was_draft, at);
             }
         }
         Ok(None)
+    }
+
+    /// Notes whether the text is a message, and when it was typed.
+    fn note_draft(&mut self, was_draft: bool, at: Instant) {
+        self.is_draft = self.is_message();
+        if was_draft || self.is_draft {
+            self.typed = Some(at);
+        }
+    }
+
+    /// Lets the person write the text in an editor.
+    async fn edit_text(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        let text = self.input.editor.text().to_owned();
+        console.end_live();
+        let held = HeldKeys::new();
+        terminal::leave();
+        let edited = tokio::task::spawn_blocking(move || external_editor::edit(&text)).await;
+        drop(held);
+        self.return_to_terminal(console)?;
+        match edited {
+            Ok(Ok(text)) => self.input.editor.set(text),
+            Ok(Err(error)) => self.notice = Some(error.to_string()),
+            Err(error) => self.notice = Some(error.to_string()),
+        }
+        Ok(())
     }
 
     /// Hands a key to the shown request, if the person can have meant it.
@@ -84,25 +129,27 @@ impl TerminalSession<'_> {
             return KeyResult::Ignored;
         }
         let Some(prompt) = &mut self.prompt else { return KeyResult::Ignored };
-        let is_text = !self.editor.is_empty();
+        let is_text = !self.input.editor.is_empty();
         let is_begun = prompt.is_engaged() || (is_text && prompt.takes_text());
         if !self.is_draft && (is_begun || prompt.is_ready(at, self.typed)) {
-            let pressed = prompt.press(key, &mut self.editor);
+            let pressed = prompt.press(key, &mut self.input.editor);
             if pressed != KeyResult::Ignored {
                 return pressed;
             }
         } else if !is_text && prompt.has_list() && matches!(key, TerminalKey::Up | TerminalKey::Down) {
             return KeyResult::Handled;
-        } else if !is_text && matches!(key, TerminalKey::Char(_) | TerminalKey::Paste(_)) {
+        } else if !is_text
+            && matches!(key, TerminalKey::Char(_) | TerminalKey::Paste(_) | TerminalKey::Newline)
+        {
             // Begun before the request could be read.
             self.is_draft = true;
         }
         if *key != TerminalKey::Enter {
             return KeyResult::Ignored;
         }
-        if is_text && prompt.is_choice(self.editor.text().trim()) {
-            let text = self.editor.text().trim().to_owned();
-            self.editor.clear();
+        if is_text && prompt.is_choice(self.input.editor.text().trim()) {
+            let text = self.input.editor.text().trim().to_owned();
+            self.input.editor.clear();
             self.is_draft = false;
             self.typed = Some(at);
             let why = format!("`{text}` was not typed as an answer; press it again to choose it");
@@ -117,21 +164,25 @@ impl TerminalSession<'_> {
     /// Returns true if the input line holds a message to the agents: Enter sends it, and answers nothing.
     pub(super) fn is_message(&self) -> bool {
         let is_reply = |prompt: &RequestPrompt| !self.is_draft && prompt.takes_text();
-        !self.editor.is_empty() && !self.prompt.as_ref().is_some_and(is_reply)
+        !self.input.editor.is_empty() && !self.prompt.as_ref().is_some_and(is_reply)
     }
 
-    /// Returns true if the input line holds a command.
+    /// Returns true if the input line holds a command of the session, or one for the shell.
     pub(super) fn is_command(&self) -> bool {
-        SlashCommand::is_known(self.editor.text())
+        let text = self.input.editor.text();
+        SlashCommand::is_known(text) || shell_command(text).is_some()
     }
 
     /// Shows another request, or none. A text that was begun for the one before answers no other.
     pub(super) fn show(&mut self, prompt: Option<RequestPrompt>) {
-        let before = std::mem::replace(&mut self.prompt, prompt);
-        if before.is_some_and(|before| before.is_choice(self.editor.text())) {
-            self.editor.clear();
+        if prompt.is_some() {
+            self.bell.need();
         }
-        self.is_draft = !self.editor.is_empty();
+        let before = std::mem::replace(&mut self.prompt, prompt);
+        if before.is_some_and(|before| before.is_choice(self.input.editor.text())) {
+            self.input.editor.clear();
+        }
+        self.is_draft = !self.input.editor.is_empty();
     }
 
     /// A refused request is a notice, not the end of the session.
@@ -240,12 +291,8 @@ impl TerminalSession<'_> {
         self.pause(console).await
     }
 
-    fn complete(&mut self) {
-        if let Some(candidates) = completion::candidates(self.editor.before_cursor(), self.place) {
-            let several = self.editor.complete(&candidates);
-            self.notice = (!several.is_empty()).then(|| several.join("  "));
-            return;
-        }
+    /// Shows the next request.
+    fn show_next(&mut self) {
         let asks = &self.view.asks;
         let shown = self.prompt.as_ref().and_then(|prompt| asks.iter().position(|ask| prompt.is(ask)));
         if let Some(place) = shown.filter(|_| asks.len() > 1) {
@@ -261,11 +308,15 @@ impl TerminalSession<'_> {
         reader: &SnapshotReader,
         console: &mut Console,
     ) -> Result<Option<SessionEnd>, CommandFailure> {
+        if let Some(command) = shell_command(line) {
+            return self.start_shell(command, console).map(|()| None);
+        }
         if SlashCommand::is_meant(line) {
-            return match SlashCommand::read(line) {
-                Ok(command) => self.execute(command, reader, console).await,
-                Err(why) => Err(CommandFailure::Usage(why)),
-            };
+            let command = SlashCommand::read(line).map_err(CommandFailure::Usage)?;
+            if command != SlashCommand::Exit {
+                self.scroll.tell_command(line, console)?;
+            }
+            return self.execute(command, reader, console).await;
         }
         if line.is_empty() {
             if self.view.is_paused {
@@ -303,4 +354,9 @@ impl TerminalSession<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the command of a line such as `!ls`.
+fn shell_command(line: &str) -> Option<&str> {
+    line.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty())
 }

@@ -1,6 +1,7 @@
 //! Commands of a session: lines that begin with `/`.
 
 use crate::console::{Console, TextStyle};
+use crate::live_area::wrapped;
 
 /// A command and its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +45,9 @@ const ALL: [(&str, &str); 15] = [
     ("/exit", "pause the task and leave"),
 ];
 
-/// Returns the names, for completion.
-pub(crate) fn names() -> Vec<String> {
-    ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
+/// Returns the names and descriptions, for completion.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALL.into_iter()
 }
 
 impl SlashCommand {
@@ -96,20 +97,37 @@ impl SlashCommand {
     }
 }
 
+const KEYS: [(&str, &str); 12] = [
+    ("Enter", "send the text to the agent, which reads it before its next completion"),
+    ("Ctrl-J", "new line in the text; also Alt-Enter"),
+    ("@", "name a file of the project"),
+    ("!", "run a command in the project; the agents read its output"),
+    ("Tab", "complete a command or a file; show the next request"),
+    ("Esc", "stop the current turn"),
+    ("Ctrl-O", "print the request, or the last tool call, in full; again: the one before"),
+    ("Ctrl-R", "search earlier inputs"),
+    ("Ctrl-G", "write the text in your editor ($EDITOR)"),
+    ("Ctrl-C", "pause the task; again: leave"),
+    ("Ctrl-D", "on an empty line: pause the task and leave"),
+    ("Ctrl-Z", "suspend rawko; `fg` returns"),
+];
+
+/// Columns of a command or key, and of the space around it.
+const NAME_COLUMNS: usize = 8;
+
 /// Returns the lines of `/help`.
-pub(crate) fn help(console: &Console) -> Vec<String> {
-    let line = |(name, about): &(&str, &str)| {
-        format!("  {} {about}", console.paint(TextStyle::Bold, &format!("{name:<8}")))
+pub(crate) fn help(columns: usize, console: &Console) -> Vec<String> {
+    let wide = columns.saturating_sub(NAME_COLUMNS + 3).max(10);
+    let lines = |(name, about): &(&str, &str)| -> Vec<String> {
+        let mut name = console.paint(TextStyle::Bold, &format!("{name:<NAME_COLUMNS$}"));
+        let mut lines = Vec::new();
+        for part in wrapped(about, wide) {
+            lines.push(format!("  {name} {part}"));
+            name = " ".repeat(NAME_COLUMNS);
+        }
+        lines
     };
-    let keys = [
-        ("Enter", "send the text to the agent, which reads it before its next completion"),
-        ("Tab", "complete a command; show the next request"),
-        ("Esc", "stop the current turn"),
-        ("Ctrl-O", "print the request, or the last tool call, in full; again: the one before"),
-        ("Ctrl-C", "pause the task; again: leave"),
-        ("Ctrl-Z", "suspend rawko; `fg` returns"),
-    ];
-    ALL.iter().map(line).chain(keys.iter().map(line)).collect()
+    ALL.iter().chain(&KEYS).flat_map(lines).collect()
 }
 
 #[cfg(test)]
@@ -140,8 +158,9 @@ mod tests {
         assert_eq!(SlashCommand::read("/undo all"), Ok(SlashCommand::Undo { all: true }));
         assert!(SlashCommand::read("/undo x").is_err());
         assert_eq!(SlashCommand::read("/open 7"), Ok(SlashCommand::Open(Some(7))));
-        for name in names() {
-            let line = if ["/agent", "/model"].contains(&&*name) { format!("{name} x") } else { name };
+        for (name, _) in all() {
+            let line =
+                if ["/agent", "/model"].contains(&name) { format!("{name} x") } else { name.to_owned() };
             assert!(SlashCommand::read(&line).is_ok(), "{line}");
         }
     }

@@ -1,55 +1,91 @@
 //! Candidates for the word before the cursor: commands, agents, models and files of the project.
 
-use std::fs;
-use std::path::Path;
+use std::time::Duration;
 
 use super::commands;
 use crate::hosting::ProjectContext;
 
-/// Maximum number of paths in a completion.
-const PATHS_MAX: usize = 200;
+/// Files of the project that are searched, and the time in which they are listed.
+const FILES_MAX: usize = 50_000;
+const FILES_WITHIN: Duration = Duration::from_millis(400);
+/// Candidates in a menu.
+const CANDIDATES_MAX: usize = 50;
 
-/// Returns the candidates for the last word; `None` if the text is not completed.
-pub(crate) fn candidates(before: &str, place: &ProjectContext) -> Option<Vec<String>> {
-    let (rest, word) = before.rsplit_once([' ', '\n']).unwrap_or(("", before));
-    if let Some(path) = word.strip_prefix('@') {
-        return Some(paths(path, &place.root).into_iter().map(|path| format!("@{path}")).collect());
-    }
-    if !before.starts_with('/') {
-        return None;
-    }
-    match rest.trim() {
-        "" => Some(commands::names()),
-        "/agent" => {
-            let (agent_services, _) = place.agent_services();
-            Some(agent_services.agents.all().iter().map(|agent| agent.name.clone()).collect())
+/// One entry of a menu: the word that it completes to, and a description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) word: String,
+    pub(crate) about: String,
+    /// A command that needs another word: Enter completes it only.
+    pub(crate) is_partial: bool,
+}
+
+/// Finds candidates. Files are listed once for each word that begins with `@`.
+#[derive(Debug, Default)]
+pub(crate) struct InputCompletion {
+    files: Option<Vec<String>>,
+}
+
+impl InputCompletion {
+    /// Returns the candidates for the last word of a text, the best first; `None` if it is not completed.
+    pub(crate) fn candidates(&mut self, before: &str, place: &ProjectContext) -> Option<Vec<Candidate>> {
+        let (rest, word) = before.rsplit_once([' ', '\n']).unwrap_or(("", before));
+        if let Some(begun) = word.strip_prefix('@') {
+            let files = self
+                .files
+                .get_or_insert_with(|| rawko_tools::nameable_files(&place.root, FILES_MAX, FILES_WITHIN));
+            let named = |path: &String| candidate(&format!("@{path}"), "");
+            return Some(best(begun, files).into_iter().map(named).collect());
         }
-        "/undo" => Some(vec!["all".to_owned()]),
-        _ => Some(Vec::new()),
+        self.files = None;
+        if !before.starts_with('/') || before.contains('\n') {
+            return None;
+        }
+        let all: Vec<Candidate> = match rest.trim() {
+            "" => commands::all().map(|(name, about)| candidate(name, about)).collect(),
+            "/agent" => {
+                let (agent_services, _) = place.agent_services();
+                let agents = agent_services.agents.all().iter();
+                agents.map(|agent| candidate(&agent.name, &agent.when_to_use)).collect()
+            }
+            "/undo" => vec![candidate("all", "all changes of the task")],
+            _ => return None,
+        };
+        Some(all.into_iter().filter(|candidate| candidate.word.starts_with(word)).collect())
     }
 }
 
-/// Returns the paths that begin with a text; folders end with a slash.
-fn paths(begun: &str, root: &Path) -> Vec<String> {
-    let (folder, name) = begun.rsplit_once('/').map_or(("", begun), |(folder, name)| (folder, name));
-    // Only paths of the project.
-    if begun.starts_with('/') || folder.split('/').any(|part| part == "..") {
-        return Vec::new();
+fn candidate(word: &str, about: &str) -> Candidate {
+    let is_partial = word.starts_with('@') || about.starts_with("NAME:");
+    Candidate {
+        word: word.to_owned(),
+        about: about.lines().next().unwrap_or_default().to_owned(),
+        is_partial,
     }
-    let lead = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let Ok(entries) = fs::read_dir(root.join(folder)) else { return Vec::new() };
-    let mut found: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let found = entry.file_name().into_string().ok()?;
-            let is_shown = found.starts_with(name) && (!found.starts_with('.') || name.starts_with('.'));
-            let end = if entry.path().is_dir() { "/" } else { "" };
-            is_shown.then(|| format!("{lead}{found}{end}"))
+}
+
+/// Returns the paths that contain the letters in this order, the best first: a name that begins with them, one that contains
+/// them, then the shorter path.
+fn best<'a>(begun: &str, files: &'a [String]) -> Vec<&'a String> {
+    let begun = begun.to_lowercase();
+    let mut found: Vec<(u8, usize, &String)> = files
+        .iter()
+        .filter_map(|path| {
+            let lower = path.to_lowercase();
+            let name = lower.rsplit('/').next().unwrap_or_default();
+            let mut letters = lower.chars();
+            let rank = match () {
+                () if lower.starts_with(&begun) || name.starts_with(&begun) => 0,
+                () if name.contains(&begun) => 1,
+                () if lower.contains(&begun) => 2,
+                () if begun.chars().all(|letter| letters.any(|other| other == letter)) => 3,
+                () => return None,
+            };
+            Some((rank, path.len(), path))
         })
         .collect();
     found.sort();
-    found.truncate(PATHS_MAX);
-    found
+    found.into_iter().take(CANDIDATES_MAX).map(|(_, _, path)| path).collect()
 }
 
 #[cfg(test)]
@@ -57,22 +93,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_completed_within_the_project() {
-        let dir = tempfile::TempDir::new().unwrap_or_else(|error| panic!("{error}"));
-        let made = fs::create_dir(dir.path().join("src"))
-            .and_then(|()| fs::write(dir.path().join("src/main.rs"), ""))
-            .and_then(|()| fs::write(dir.path().join(".env"), ""));
-        assert!(made.is_ok());
+    fn files_are_found_by_letters_of_their_path() {
+        let files: Vec<String> = ["docs/guide/main.md", "src/main.rs", "src/session/menu.rs", "README.md"]
+            .map(str::to_owned)
+            .to_vec();
         let table: [(&str, &[&str]); 6] = [
-            ("s", &["src/"]),
-            ("src/", &["src/main.rs"]),
-            ("src/x", &[]),
-            ("", &["src/"]),
-            ("../", &[]),
-            ("/etc/pass", &[]),
+            ("src/m", &["src/main.rs", "src/session/menu.rs"]),
+            ("main", &["src/main.rs", "docs/guide/main.md"]),
+            ("MENU", &["src/session/menu.rs"]),
+            ("sesm", &["src/session/menu.rs"]),
+            ("ead", &["README.md"]),
+            ("zz", &[]),
         ];
         for (begun, expected) in table {
-            assert_eq!(paths(begun, dir.path()), expected, "{begun}");
+            assert_eq!(best(begun, &files), expected, "{begun}");
         }
     }
 }

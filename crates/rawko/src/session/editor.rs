@@ -1,4 +1,4 @@
-//! `Editor`: the input line: text, cursor, earlier inputs and completion of commands.
+//! `Editor`: the input: text of one or more lines, cursor, earlier inputs and completion.
 
 use super::keys::TerminalKey;
 use crate::live_area::width;
@@ -25,6 +25,20 @@ impl Editor {
         &self.text
     }
 
+    /// Returns the earlier inputs, the oldest first.
+    pub(crate) fn history(&self) -> &[String] {
+        &self.history
+    }
+
+    /// Adds inputs of earlier sessions, the oldest first.
+    pub(crate) fn remember(&mut self, earlier: Vec<String>) {
+        let own = std::mem::replace(&mut self.history, earlier);
+        self.history.extend(own);
+        self.history.dedup();
+        let surplus = self.history.len().saturating_sub(HISTORY_MAX);
+        self.history.drain(..surplus);
+    }
+
     /// Returns the text and clears the line.
     pub(crate) fn take(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
@@ -41,7 +55,8 @@ impl Editor {
         self.set(String::new());
     }
 
-    fn set(&mut self, text: String) {
+    /// Replaces the text; the cursor is at its end.
+    pub(crate) fn set(&mut self, text: String) {
         self.cursor = text.len();
         self.text = text;
     }
@@ -55,6 +70,7 @@ impl Editor {
                 let is_kept = |letter: &char| *letter == '\n' || !letter.is_control();
                 self.insert(&text.chars().filter(is_kept).collect::<String>());
             }
+            TerminalKey::Newline => self.insert("\n"),
             TerminalKey::Backspace => {
                 let before = self.before();
                 self.text.replace_range(before..self.cursor, "");
@@ -66,21 +82,32 @@ impl Editor {
             }
             TerminalKey::Left => self.cursor = self.before(),
             TerminalKey::Right => self.cursor = self.after(),
-            TerminalKey::Home | TerminalKey::Ctrl('a') => self.cursor = 0,
-            TerminalKey::End | TerminalKey::Ctrl('e') => self.cursor = self.text.len(),
+            TerminalKey::WordLeft => self.cursor = self.word_before(),
+            TerminalKey::WordRight => self.cursor = self.word_after(),
+            TerminalKey::Home | TerminalKey::Ctrl('a') => self.cursor = self.line_start(),
+            TerminalKey::End | TerminalKey::Ctrl('e') => self.cursor = self.line_end(),
             TerminalKey::Ctrl('u') => {
-                self.text.replace_range(..self.cursor, "");
-                self.cursor = 0;
-            }
-            TerminalKey::Ctrl('k') => self.text.truncate(self.cursor),
-            TerminalKey::Ctrl('w') => {
-                let kept = self.text[..self.cursor].trim_end();
-                let start = kept.rfind(' ').map_or(0, |at| at + 1);
+                let start = self.line_start();
                 self.text.replace_range(start..self.cursor, "");
                 self.cursor = start;
             }
-            TerminalKey::Up => self.leaf(self.back + 1),
-            TerminalKey::Down => self.leaf(self.back.saturating_sub(1)),
+            TerminalKey::Ctrl('k') => {
+                let end = self.line_end();
+                self.text.replace_range(self.cursor..end, "");
+            }
+            TerminalKey::DeleteWord => {
+                let start = self.word_before();
+                self.text.replace_range(start..self.cursor, "");
+                self.cursor = start;
+            }
+            TerminalKey::Up => match self.text[..self.line_start()].strip_suffix('\n') {
+                Some(above) => self.cursor = self.column_in(above.rfind('\n').map_or(0, |at| at + 1)),
+                None => self.leaf(self.back + 1),
+            },
+            TerminalKey::Down => match self.text[self.line_end()..].starts_with('\n') {
+                true => self.cursor = self.column_in(self.line_end() + 1),
+                false => self.leaf(self.back.saturating_sub(1)),
+            },
             TerminalKey::Enter | TerminalKey::Tab | TerminalKey::Escape | TerminalKey::Ctrl(_) => {
                 return false;
             }
@@ -99,6 +126,33 @@ impl Editor {
 
     fn after(&self) -> usize {
         self.text[self.cursor..].chars().next().map_or(self.cursor, |letter| self.cursor + letter.len_utf8())
+    }
+
+    fn line_start(&self) -> usize {
+        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
+    }
+
+    fn line_end(&self) -> usize {
+        self.text[self.cursor..].find('\n').map_or(self.text.len(), |at| self.cursor + at)
+    }
+
+    /// Returns the place in the line from `start` that is below or above the cursor.
+    fn column_in(&self, start: usize) -> usize {
+        let column = self.text[self.line_start()..self.cursor].chars().count();
+        let line = self.text[start..].lines().next().unwrap_or_default();
+        start + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+    }
+
+    fn word_before(&self) -> usize {
+        let kept = self.text[..self.cursor].trim_end();
+        kept.rfind(char::is_whitespace)
+            .map_or(0, |at| at + kept[at..].chars().next().map_or(1, char::len_utf8))
+    }
+
+    fn word_after(&self) -> usize {
+        let after = &self.text[self.cursor..];
+        let word = after.len() - after.trim_start().len();
+        self.cursor + after[word..].find(char::is_whitespace).map_or(after.len(), |at| word + at)
     }
 
     fn leaf(&mut self, back: usize) {
@@ -121,62 +175,83 @@ impl Editor {
         &self.text[..self.cursor]
     }
 
-    /// Completes the word before the cursor to the common beginning of the candidates that fit. Returns the candidates
-    /// if several do.
-    pub(crate) fn complete(&mut self, candidates: &[String]) -> Vec<String> {
-        let start = self.before_cursor().rfind([' ', '\n']).map_or(0, |at| at + 1);
-        let word = self.text[start..self.cursor].to_owned();
-        let fitting: Vec<&String> = candidates.iter().filter(|it| it.starts_with(&word)).collect();
-        let completed = match fitting.as_slice() {
-            [] => return Vec::new(),
-            // A folder is continued.
-            [one] if one.ends_with('/') => (*one).clone(),
-            [one] => format!("{one} "),
-            [first, rest @ ..] => {
-                let common = rest.iter().fold(first.len(), |length, other| {
-                    let same = first.chars().zip(other.chars()).take_while(|(one, two)| one == two);
-                    length.min(same.map(|(one, _)| one.len_utf8()).sum())
-                });
-                if common > word.len() { first[..common].to_owned() } else { word }
-            }
-        };
-        self.text.replace_range(start..self.cursor, &completed);
-        self.cursor = start + completed.len();
-        if fitting.len() > 1 { fitting.into_iter().cloned().collect() } else { Vec::new() }
+    /// Returns the word before the cursor.
+    pub(crate) fn word(&self) -> &str {
+        let before = self.before_cursor();
+        &before[before.rfind([' ', '\n']).map_or(0, |at| at + 1)..]
     }
 
-    /// Returns the part of the text that fits into the columns, and the column of the cursor in it.
-    pub(crate) fn view(&self, columns: usize) -> (String, usize) {
+    /// Replaces the word before the cursor.
+    pub(crate) fn complete(&mut self, word: &str) {
+        let start = self.cursor - self.word().len();
+        let end = if self.text[self.cursor..].starts_with(' ') { "" } else { " " };
+        self.text.replace_range(start..self.cursor, &format!("{word}{end}"));
+        self.cursor = start + word.len() + 1;
+    }
+
+    /// Returns the rows around the cursor, wrapped to the columns, and the place of the cursor in them.
+    pub(crate) fn view(&self, columns: usize, rows_max: usize) -> InputView {
         let columns = columns.max(2);
-        let (before, after) = self.text.split_at(self.cursor);
-        // Only the visible part is measured: a pasted text may be long, and this runs with every key.
-        let mut column = 0;
-        let tail = before.char_indices().rev().take_while(|(_, letter)| {
-            column += letter_width(*letter);
-            column < columns
-        });
-        let start = tail.last().map_or(before.len(), |(at, _)| at);
-        let mut shown = one_line(&before[start..]);
-        let column = width(&shown);
-        let mut taken = column;
-        let rest = after.chars().take_while(|letter| {
-            taken += letter_width(*letter);
-            taken <= columns
-        });
-        shown.push_str(&one_line(&rest.collect::<String>()));
-        (shown, column)
+        // Only the visible part is laid out: a pasted text may be long, and this runs with every key.
+        let visible = columns * rows_max;
+        let before = &self.text[..self.cursor];
+        let start = before.char_indices().rev().take(visible).last().map_or(before.len(), |(at, _)| at);
+        let start = match before[start..].find('\n') {
+            Some(at) if start > 0 => start + at + 1,
+            Some(_) | None => start,
+        };
+        let (mut rows, mut column, mut cursor) = (vec![String::new()], 0, (0, 0));
+        for (at, letter) in self.text[start..].char_indices() {
+            let at = start + at;
+            if at == self.cursor {
+                cursor = (rows.len() - 1, column);
+            }
+            if at >= self.cursor && rows.len() > cursor.0 + rows_max {
+                break;
+            }
+            if letter == '\n' {
+                rows.push(String::new());
+                column = 0;
+                continue;
+            }
+            let wide = letter_width(letter);
+            if column + wide > columns {
+                rows.push(String::new());
+                column = 0;
+                if at == self.cursor {
+                    cursor = (rows.len() - 1, 0);
+                }
+            }
+            rows.last_mut().into_iter().for_each(|row| row.push(letter));
+            column += wide;
+        }
+        if self.cursor == self.text.len() {
+            if column >= columns {
+                rows.push(String::new());
+                column = 0;
+            }
+            cursor = (rows.len() - 1, column);
+        }
+        let first = (cursor.0 + 1).saturating_sub(rows_max);
+        let lines: Vec<String> = rows.into_iter().skip(first).take(rows_max).collect();
+        InputView { lines, cursor: (cursor.0 - first, cursor.1) }
+    }
+
+    /// Returns the number of lines.
+    pub(crate) fn line_count(&self) -> usize {
+        self.text.matches('\n').count() + 1
     }
 }
 
-/// A pasted line end is one character of the line.
-const LINE_END: &str = "⏎";
-
-fn one_line(text: &str) -> String {
-    text.replace('\n', LINE_END)
+/// The visible rows of the input, and the row and column of the cursor.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct InputView {
+    pub(crate) lines: Vec<String>,
+    pub(crate) cursor: (usize, usize),
 }
 
 fn letter_width(letter: char) -> usize {
-    if letter == '\n' { width(LINE_END) } else { width(letter.encode_utf8(&mut [0; 4])) }
+    width(letter.encode_utf8(&mut [0; 4]))
 }
 
 #[cfg(test)]
@@ -199,7 +274,7 @@ mod tests {
         editor.press(&TerminalKey::Backspace);
         assert_eq!(editor.text(), "äx teh tests");
         editor.press(&TerminalKey::End);
-        editor.press(&TerminalKey::Ctrl('w'));
+        editor.press(&TerminalKey::DeleteWord);
         assert_eq!(editor.take(), "äx teh ");
         editor.press(&TerminalKey::Up);
         assert_eq!(editor.text(), "äx teh ");
@@ -208,33 +283,65 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_completed() {
-        let all: Vec<String> = ["/pause", "/plan", "/help"].map(str::to_owned).to_vec();
+    fn words_are_completed() {
         let mut editor = Editor::default();
-        typed(&mut editor, "/p");
-        assert_eq!(editor.complete(&all), ["/pause", "/plan"]);
-        typed(&mut editor, "l");
-        assert!(editor.complete(&all).is_empty());
+        typed(&mut editor, "/pl");
+        editor.complete("/plan");
         assert_eq!(editor.text(), "/plan ");
         editor.clear();
         typed(&mut editor, "read @sr and");
         for _ in 0..4 {
             editor.press(&TerminalKey::Left);
         }
-        assert!(editor.complete(&["@src/".to_owned()]).is_empty());
-        assert_eq!(editor.text(), "read @src/ and");
+        assert_eq!(editor.word(), "@sr");
+        editor.complete("@src/main.rs");
+        typed(&mut editor, "now");
+        assert_eq!(editor.text(), "read @src/main.rs nowand");
     }
 
     #[test]
-    fn a_long_line_shows_the_part_around_the_cursor() {
+    fn a_long_text_is_wrapped_around_the_cursor() {
+        let view = |editor: &Editor, columns, rows| {
+            let view = editor.view(columns, rows);
+            (view.lines.join("|"), view.cursor)
+        };
         let mut editor = Editor::default();
+        assert_eq!(view(&editor, 4, 3), (String::new(), (0, 0)));
         typed(&mut editor, "abcdefghij");
-        assert_eq!(editor.view(4), ("hij".to_owned(), 3));
+        assert_eq!(view(&editor, 4, 3), ("abcd|efgh|ij".to_owned(), (2, 2)));
+        assert_eq!(view(&editor, 5, 2), ("fghij|".to_owned(), (1, 0)));
         editor.press(&TerminalKey::Home);
-        assert_eq!(editor.view(4), ("abcd".to_owned(), 0));
+        assert_eq!(view(&editor, 4, 2), ("abcd|efgh".to_owned(), (0, 0)));
         editor.clear();
         editor.press(&TerminalKey::Paste("a\n日本語".to_owned()));
-        assert_eq!(editor.view(20), ("a⏎日本語".to_owned(), 8));
-        assert_eq!(editor.view(6), ("本語".to_owned(), 4));
+        assert_eq!(view(&editor, 20, 6), ("a|日本語".to_owned(), (1, 6)));
+        assert_eq!(view(&editor, 5, 6), ("a|日本|語".to_owned(), (2, 2)));
+        editor.press(&TerminalKey::Paste("\nline".repeat(100_000)));
+        assert_eq!(view(&editor, 20, 3), ("line|line|line".to_owned(), (2, 4)));
+        assert_eq!(editor.line_count(), 100_002);
+    }
+
+    #[test]
+    fn up_and_down_move_between_the_lines_of_a_text() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "earlier");
+        editor.take();
+        typed(&mut editor, "one two");
+        editor.press(&TerminalKey::Newline);
+        typed(&mut editor, "three");
+        editor.press(&TerminalKey::Up);
+        typed(&mut editor, "X");
+        assert_eq!(editor.text(), "one tXwo\nthree");
+        editor.press(&TerminalKey::WordLeft);
+        editor.press(&TerminalKey::WordLeft);
+        typed(&mut editor, "Y");
+        assert_eq!(editor.text(), "Yone tXwo\nthree");
+        editor.press(&TerminalKey::WordRight);
+        editor.press(&TerminalKey::DeleteWord);
+        assert_eq!(editor.text(), " tXwo\nthree");
+        editor.press(&TerminalKey::Up);
+        assert_eq!(editor.text(), "earlier");
+        editor.press(&TerminalKey::Down);
+        assert_eq!(editor.text(), " tXwo\nthree");
     }
 }

@@ -5,6 +5,7 @@ use rawko_host::SnapshotReader;
 use rawko_programs::checkpoints::net_changes;
 
 use super::commands::{self, SlashCommand};
+use super::shell::{SUCCEEDED, ShellCommand, ShellEvent};
 use super::view::ActivityKind;
 use super::{SessionEnd, TerminalSession};
 use crate::checkpoints::InstanceChanges;
@@ -35,6 +36,7 @@ impl TerminalSession<'_> {
             SlashCommand::Skip => self.event("SKIP_STEP", Value::Null, console).await?,
             SlashCommand::Retry => self.retry(console).await?,
             SlashCommand::Agent(name) => {
+                self.insist_on_agent(&name)?;
                 let data = Value::map([("agentName", Value::str(&name))]);
                 self.event("FORCE_AGENT", data, console).await?;
             }
@@ -62,7 +64,9 @@ impl TerminalSession<'_> {
                     console.line(&format!("  {line}"))?;
                 }
             }
-            SlashCommand::Help => commands::help(console).iter().try_for_each(|line| console.line(line))?,
+            SlashCommand::Help => {
+                commands::help(self.size.0, console).iter().try_for_each(|line| console.line(line))?
+            }
             SlashCommand::Exit => {
                 if !self.is_own {
                     return Ok(Some(SessionEnd::Detached));
@@ -74,6 +78,73 @@ impl TerminalSession<'_> {
             }
         }
         Ok(None)
+    }
+
+    fn insist_on_agent(&self, name: &str) -> Result<(), CommandFailure> {
+        let (agent_services, _) = self.place.agent_services();
+        let names: Vec<&str> = agent_services.agents.all().iter().map(|agent| agent.name.as_str()).collect();
+        match names.contains(&name) {
+            true => Ok(()),
+            false => Err(CommandFailure::Usage(format!(
+                "there is no agent `{name}`; agents: {}",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    /// Starts a command of the person.
+    pub(super) fn start_shell(&mut self, line: &str, console: &mut Console) -> Result<(), CommandFailure> {
+        if let Some(running) = &self.shell {
+            return Err(CommandFailure::Usage(format!("`{}` is still running; Esc stops it", running.line)));
+        }
+        self.scroll.tell_command(&format!("!{line}"), console)?;
+        self.shell = Some(ShellCommand::start(line, &self.place.root));
+        Ok(())
+    }
+
+    /// Prints the output of the command; once it has ended, the agents get it as a message.
+    pub(super) async fn hear_shell(
+        &mut self,
+        event: ShellEvent,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
+        match event {
+            ShellEvent::Line(line) => match self.shell.as_mut().is_some_and(|shell| shell.add(&line)) {
+                true => self.scroll.tell_output(&line, console),
+                false => Ok(()),
+            },
+            ShellEvent::Ended(how) => self.end_shell(&how, console).await,
+        }
+    }
+
+    async fn end_shell(&mut self, how: &str, console: &mut Console) -> Result<(), CommandFailure> {
+        let Some(shell) = self.shell.take() else { return Ok(()) };
+        if shell.hidden() > 0 {
+            self.scroll.tell_output(&format!("… {} more lines", shell.hidden()), console)?;
+        }
+        if how != SUCCEEDED {
+            self.scroll.say("", how, TextStyle::Notice, console)?;
+        }
+        // A paused task stays paused.
+        let message = shell.message(how);
+        self.scroll.note_printed(&message);
+        let data = Value::map([("text", Value::str(&message))]);
+        let receipt = self.send(&self.id, "MESSAGE", data, console).await;
+        if !receipt.is_ok_and(|receipt| receipt.handled || receipt.queued) {
+            self.notice = Some("the agents did not get the output".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Stops the command; the agents do not get its output.
+    pub(super) fn stop_shell(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        match self.shell.take() {
+            Some(_) => {
+                let words = "your command; the agents do not get its output";
+                self.scroll.say("stopped", words, TextStyle::Notice, console)
+            }
+            None => Ok(()),
+        }
     }
 
     async fn event(&mut self, event: &str, data: Value, console: &mut Console) -> Result<(), CommandFailure> {

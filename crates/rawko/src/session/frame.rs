@@ -8,7 +8,7 @@ use super::view::ActivityKind;
 use crate::console::{Console, TextStyle, terminal_size};
 use crate::failure::CommandFailure;
 use crate::following::grouped;
-use crate::live_area::{Frame, width, wrapped};
+use crate::live_area::{Frame, fitted, width, wrapped};
 use crate::standing::PendingAsk;
 use crate::times;
 
@@ -17,6 +17,10 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const PENDING_ROWS: usize = 6;
 /// Messages in the queue that are shown.
 const QUEUED_MAX: usize = 3;
+/// Rows of the input.
+const INPUT_ROWS: usize = 8;
+/// Terminals with fewer rows get the lines that are needed for an answer only.
+const LOW_ROWS: usize = 16;
 /// Terminals with fewer columns get the short status.
 const SHORT_COLUMNS: usize = 60;
 
@@ -32,57 +36,107 @@ impl TerminalSession<'_> {
     }
 
     fn frame(&self, columns: usize, rows: usize, console: &Console) -> Frame {
-        let mut lines = Vec::new();
-        // Only its end is shown, and this runs with every piece of it.
-        let wide = columns.saturating_sub(2).max(10);
-        let arriving = self.scroll.pending();
-        let end = arriving.char_indices().rev().take(wide * PENDING_ROWS).last().map_or(0, |(at, _)| at);
-        let pending = wrapped(&arriving[end..], wide);
-        let surplus = pending.len().saturating_sub(PENDING_ROWS.min(rows / 3));
-        if !arriving.is_empty() {
-            lines.extend(pending.iter().skip(surplus).map(|line| format!("  {line}")));
+        let mut below = self.status(columns, rows, console);
+        below.extend(self.shell_line(columns, console));
+        below.extend(self.queue(console));
+        if let Some(notice) = &self.notice {
+            let lines = wrapped(notice, columns);
+            below.extend(lines.iter().take(4).map(|line| console.paint(TextStyle::Notice, line)));
         }
-        lines.push(console.paint(TextStyle::Dim, &"─".repeat(columns.min(100))));
+        let (input, cursor) = self.input_lines(columns, rows, console);
+        let cursor_line = below.len() + cursor.0;
+        below.extend(input);
+        below.extend(self.input.menu.lines(columns, rows / 3, console));
+        let mut lines = Vec::new();
+        if rows >= LOW_ROWS {
+            lines.extend(self.arriving(columns, rows));
+            lines.push(console.paint(TextStyle::Dim, &"─".repeat(columns.min(100))));
+        }
         if let Some(prompt) = &self.prompt {
             let others: Vec<&PendingAsk> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
-            let line = match (self.editor.is_empty(), self.is_message()) {
+            let line = match (self.input.editor.is_empty(), self.is_message()) {
                 (true, _) => PromptLine::Empty,
                 _ if self.is_command() => PromptLine::Command,
                 (false, true) => PromptLine::Message,
                 (false, false) => PromptLine::Reply,
             };
-            let rows = rows.saturating_sub(8).max(6);
-            lines.extend(prompt.lines(columns, rows, &others, (line, self.typed), console));
+            // The area never fills the terminal.
+            let room = rows.saturating_sub(below.len() + lines.len() + 1);
+            lines.extend(prompt.lines(columns, room, &others, (line, self.typed), console));
         }
-        lines.extend(self.status(columns, console));
-        lines.extend(self.queue(console));
-        if let Some(notice) = &self.notice {
-            lines.extend(
-                wrapped(notice, columns).iter().take(4).map(|line| console.paint(TextStyle::Notice, line)),
-            );
+        let cursor = Some((lines.len() + cursor_line, cursor.1));
+        lines.extend(below);
+        Frame { lines, cursor }
+    }
+
+    /// Returns the end of the line that is arriving.
+    fn arriving(&self, columns: usize, rows: usize) -> Vec<String> {
+        let arriving = self.scroll.pending();
+        if arriving.is_empty() {
+            return Vec::new();
+        }
+        // Only its end is shown, and this runs with every piece of it.
+        let wide = columns.saturating_sub(2).max(10);
+        let end = arriving.char_indices().rev().take(wide * PENDING_ROWS).last().map_or(0, |(at, _)| at);
+        let pending = wrapped(&arriving[end..], wide);
+        let surplus = pending.len().saturating_sub(PENDING_ROWS.min(rows / 3));
+        pending.iter().skip(surplus).map(|line| format!("  {line}")).collect()
+    }
+
+    /// Returns the lines of the input with the place of the cursor.
+    fn input_lines(&self, columns: usize, rows: usize, console: &Console) -> (Vec<String>, (usize, usize)) {
+        let editor = &self.input.editor;
+        if let Some(search) = &self.input.search {
+            let label = format!("search: {}", search.wanted);
+            let found = search.found(editor.history()).map_or("no match", |found| found.as_str());
+            let found = console.paint(TextStyle::Dim, &found.replace('\n', " "));
+            return (vec![format!("{label}  {found}")], (0, width(&label)));
         }
         let is_reply = !self.is_message() && !self.is_command();
         let label = self.prompt.as_ref().filter(|_| is_reply).and_then(super::RequestPrompt::label);
         let label = label.map_or_else(|| "› ".to_owned(), |label| format!("{label}: "));
-        let label = crate::live_area::fitted(&label, columns / 2);
-        let (text, column) = self.editor.view(columns.saturating_sub(width(&label) + 1));
-        let cursor = Some((lines.len(), width(&label) + column));
-        let hint = match self.editor.is_empty() && self.prompt.is_none() && columns >= SHORT_COLUMNS {
-            true => console.paint(TextStyle::Dim, self.hint()),
-            false => String::new(),
-        };
-        lines.push(format!("{}{text}{hint}", console.paint(TextStyle::Bold, &label)));
-        Frame { lines, cursor }
+        let label = fitted(&label, columns / 2);
+        let indent = width(&label);
+        let rows_max = INPUT_ROWS.min(rows / 3).max(1);
+        let view = editor.view(columns.saturating_sub(indent + 1), rows_max);
+        let mut lines = Vec::new();
+        if editor.line_count() > rows_max {
+            let count = format!("  {} lines; Ctrl-G opens them in an editor", editor.line_count());
+            lines.push(console.paint(TextStyle::Dim, &count));
+        }
+        let cursor = (lines.len() + view.cursor.0, indent + view.cursor.1);
+        let mut lead = console.paint(TextStyle::Bold, &label);
+        for line in &view.lines {
+            lines.push(format!("{lead}{line}"));
+            lead = " ".repeat(indent);
+        }
+        if editor.is_empty() && self.prompt.is_none() && columns >= SHORT_COLUMNS {
+            let hint = fitted(self.hint(), columns.saturating_sub(indent));
+            lines.iter_mut().for_each(|line| line.push_str(&console.paint(TextStyle::Dim, &hint)));
+        }
+        (lines, cursor)
     }
 
     fn hint(&self) -> &'static str {
-        if self.view.is_paused {
-            "Enter: continue · Ctrl-C: leave"
-        } else if self.view.activity.kind == ActivityKind::BackOff {
-            "Enter: retry now · /help · Ctrl-C: pause"
-        } else {
-            "type to steer · /help · Esc: stop the turn · Ctrl-C: pause"
+        let activity = self.view.activity.kind;
+        match self.is_own {
+            _ if self.shell.is_some() => "type to steer · Esc: stop your command",
+            true if self.view.is_paused => "Enter: continue · Ctrl-C: leave",
+            false if self.view.is_paused => "Enter: continue · Ctrl-C: detach",
+            true if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: pause",
+            false if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: detach",
+            _ if activity == ActivityKind::Held => "type what to do instead · Enter: continue as before",
+            true => "type to steer · /help · Esc: stop the turn · Ctrl-C: pause",
+            false => "type to steer · /help · Esc: stop the turn · Ctrl-C: detach",
         }
+    }
+
+    /// Returns the line of the person's command that is running.
+    fn shell_line(&self, columns: usize, console: &Console) -> Option<String> {
+        let shell = self.shell.as_ref()?;
+        let elapsed = coarse(i64::try_from(shell.since.elapsed().as_millis()).unwrap_or(i64::MAX));
+        let line = fitted(&format!("  ! {}", shell.line), columns.saturating_sub(elapsed.len() + 1));
+        Some(console.paint(TextStyle::Dim, &format!("{line} {elapsed}")))
     }
 
     /// Returns the messages that no agent has read yet.
@@ -100,16 +154,20 @@ impl TerminalSession<'_> {
     }
 
     /// Returns the activity, the last line of a running command, and the numbers.
-    fn status(&self, columns: usize, console: &Console) -> Vec<String> {
+    fn status(&self, columns: usize, rows: usize, console: &Console) -> Vec<String> {
         let (view, now_ms) = (&self.view, times::now_ms());
         let is_short = columns < SHORT_COLUMNS;
         let spinner = SPINNER[self.ticks % SPINNER.len()];
-        let (mark, words) = if view.is_paused {
-            (console.paint(TextStyle::Notice, "‖"), console.paint(TextStyle::Notice, "paused"))
+        let is_held = view.activity.kind == ActivityKind::Held;
+        let (mark, words, elapsed) = if view.is_paused {
+            (console.paint(TextStyle::Notice, "‖"), console.paint(TextStyle::Notice, "paused"), None)
         } else if self.prompt.is_some() {
-            (console.paint(TextStyle::Notice, "?"), "waiting for you".to_owned())
+            (console.paint(TextStyle::Notice, "?"), "waiting for you".to_owned(), None)
+        } else if is_held {
+            (console.paint(TextStyle::Notice, "■"), view.activity.words.clone(), None)
         } else {
-            (console.paint(TextStyle::Accent, spinner), self.activity(now_ms))
+            let (words, elapsed) = self.activity(now_ms);
+            (console.paint(TextStyle::Accent, spinner), words, elapsed)
         };
         let mut parts = Vec::new();
         if let Some(agent) = &view.agent {
@@ -120,8 +178,14 @@ impl TerminalSession<'_> {
             }
             parts.extend(agent.phase.clone().filter(|_| !is_short));
         }
+        // The elapsed time is the sign of life: a long command must not push it off the line.
+        let elapsed = elapsed.map(|elapsed| format!(" {elapsed}")).unwrap_or_default();
         parts.push(words);
-        let first = format!("{mark} {}", parts.join(" · "));
+        let first = fitted(&format!("{mark} {}", parts.join(" · ")), columns.saturating_sub(elapsed.len()));
+        let first = format!("{first}{elapsed}");
+        if rows < LOW_ROWS && self.prompt.is_some() {
+            return vec![first];
+        }
         let mut numbers = vec![coarse(now_ms - view.created_ms)];
         let tokens = if is_short { "tok" } else { "tokens" };
         numbers.push(format!("{} {tokens}", grouped(view.spent.tokens)));
@@ -143,24 +207,24 @@ impl TerminalSession<'_> {
         std::iter::once(first).chain(output).chain([numbers]).collect()
     }
 
-    fn activity(&self, now_ms: i64) -> String {
+    /// Returns the activity, and for how long it lasts.
+    fn activity(&self, now_ms: i64) -> (String, Option<String>) {
         let activity = &self.view.activity;
-        let elapsed = coarse(now_ms - activity.since_ms);
+        let elapsed = Some(coarse(now_ms - activity.since_ms));
         match (activity.kind, activity.due_ms) {
             (ActivityKind::BackOff, Some(due_ms)) => {
-                format!("next attempt in {}: {}", coarse(due_ms - now_ms), activity.words)
+                (format!("next attempt in {}: {}", coarse(due_ms - now_ms), activity.words), None)
             }
             (ActivityKind::Completion, _) if !self.scroll.thought().is_empty() => {
-                format!("thinking {elapsed}: {}", self.scroll.thought())
+                (format!("thinking: {}", self.scroll.thought()), elapsed)
             }
-            (ActivityKind::Held, _) => activity.words.clone(),
-            _ => format!("{} {elapsed}", activity.words),
+            _ => (activity.words.clone(), elapsed),
         }
     }
 }
 
 /// Formats a duration in whole seconds: `7s`, `2m 05s`, `1h 02m`.
-fn coarse(ms: i64) -> String {
+pub(super) fn coarse(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -9,14 +9,20 @@ pub(crate) enum TerminalKey {
     Char(char),
     Paste(String),
     Enter,
+    /// A line end within the text: Ctrl-J, Alt-Enter, or Shift-Enter where the terminal reports it.
+    Newline,
     Tab,
     Backspace,
     Delete,
+    /// Ctrl-W, or Backspace with Alt or Ctrl.
+    DeleteWord,
     Escape,
     Up,
     Down,
     Left,
     Right,
+    WordLeft,
+    WordRight,
     Home,
     End,
     /// A letter with Ctrl, in lower case.
@@ -72,9 +78,11 @@ fn next(bytes: &[u8]) -> Option<(Option<TerminalKey>, usize)> {
     let one = |key: TerminalKey| Some((Some(key), 1));
     match first {
         0x1b => escape(bytes),
-        b'\r' | b'\n' => one(TerminalKey::Enter),
+        b'\r' => one(TerminalKey::Enter),
+        b'\n' => one(TerminalKey::Newline),
         b'\t' => one(TerminalKey::Tab),
         0x7f | 0x08 => one(TerminalKey::Backspace),
+        0x17 => one(TerminalKey::DeleteWord),
         0x01..=0x1a => one(TerminalKey::Ctrl(char::from(first - 1 + b'a'))),
         0x00 | 0x1c..=0x1f => Some((None, 1)),
         0x20..=0x7e => one(TerminalKey::Char(char::from(first))),
@@ -113,7 +121,11 @@ fn escape(bytes: &[u8]) -> Option<(Option<TerminalKey>, usize)> {
         }
         b'O' => Some((named(bytes.get(2..3)?), 3)),
         0x1b => Some((Some(TerminalKey::Escape), 1)),
-        // A letter with Alt.
+        b'\r' | b'\n' => Some((Some(TerminalKey::Newline), 2)),
+        b'b' => Some((Some(TerminalKey::WordLeft), 2)),
+        b'f' => Some((Some(TerminalKey::WordRight), 2)),
+        0x7f | 0x08 => Some((Some(TerminalKey::DeleteWord), 2)),
+        // Another letter with Alt.
         _ => Some((None, 2)),
     }
 }
@@ -127,6 +139,9 @@ fn named(sequence: &[u8]) -> Option<TerminalKey> {
         b"H" | b"1~" | b"7~" => TerminalKey::Home,
         b"F" | b"4~" | b"8~" => TerminalKey::End,
         b"3~" => TerminalKey::Delete,
+        b"1;5D" | b"1;3D" => TerminalKey::WordLeft,
+        b"1;5C" | b"1;3C" => TerminalKey::WordRight,
+        b"13;2u" | b"27;2;13~" => TerminalKey::Newline,
         _ => return None,
     })
 }
@@ -137,13 +152,15 @@ mod tests {
 
     #[test]
     fn bytes_become_keys() {
-        let table: [(&[u8], &[TerminalKey]); 8] = [
+        let table: [(&[u8], &[TerminalKey]); 10] = [
             (b"a\r", &[TerminalKey::Char('a'), TerminalKey::Enter]),
             ("é".as_bytes(), &[TerminalKey::Char('é')]),
             (b"\x1b[A\x1bOB", &[TerminalKey::Up, TerminalKey::Down]),
             (b"\x1b[3~\x7f", &[TerminalKey::Delete, TerminalKey::Backspace]),
             (b"\x03\x15\t", &[TerminalKey::Ctrl('c'), TerminalKey::Ctrl('u'), TerminalKey::Tab]),
-            (b"\x1b[1;5Cx", &[TerminalKey::Char('x')]),
+            (b"\x1b[1;2Cx", &[TerminalKey::Char('x')]),
+            (b"\x1b[1;5C\x1bb", &[TerminalKey::WordRight, TerminalKey::WordLeft]),
+            (b"\n\x1b\r\x17", &[TerminalKey::Newline, TerminalKey::Newline, TerminalKey::DeleteWord]),
             (b"\x1b[200~one\rtwo\x1b[201~", &[TerminalKey::Paste("one\ntwo".to_owned())]),
             (b"\xff\x00z", &[TerminalKey::Char('z')]),
         ];

@@ -138,13 +138,22 @@ fn block(line: &str, console: &Console) -> RenderedLine {
 
 /// Renders `code`, **bold**, *emphasis* and links within a line.
 fn inline(text: &str, console: &Console) -> String {
+    painted(text, &|style, text| console.paint(style, text))
+}
+
+/// Returns a line without the marks of Markdown, for a text that has a style of its own.
+pub(crate) fn plain(text: &str) -> String {
+    painted(text, &|_, text| text.to_owned())
+}
+
+fn painted(text: &str, paint: &dyn Fn(TextStyle, &str) -> String) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(['`', '*', '[']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let is_word_before = out.chars().next_back().is_some_and(char::is_alphanumeric);
         let (rendered, length) =
-            span(rest, is_word_before, console).unwrap_or_else(|| (rest[..1].to_owned(), 1));
+            span(rest, is_word_before, paint).unwrap_or_else(|| (rest[..1].to_owned(), 1));
         out.push_str(&rendered);
         rest = &rest[length..];
     }
@@ -153,13 +162,17 @@ fn inline(text: &str, console: &Console) -> String {
 }
 
 /// Renders the span that a text begins with, and returns its length.
-fn span(text: &str, is_word_before: bool, console: &Console) -> Option<(String, usize)> {
+fn span(
+    text: &str,
+    is_word_before: bool,
+    paint: &dyn Fn(TextStyle, &str) -> String,
+) -> Option<(String, usize)> {
     if let Some(link) = text.strip_prefix('[') {
         let (words, after) = link.split_once("](")?;
         let address = after.split_once(')')?.0;
         let is_link = !words.is_empty() && !words.contains('[') && !address.contains([' ', '(']);
         let length = words.len() + address.len() + "[](".len() + 1;
-        let shown = format!("{words} {}", console.paint(TextStyle::Dim, &format!("({address})")));
+        let shown = format!("{words} {}", paint(TextStyle::Dim, &format!("({address})")));
         return is_link.then_some((shown, length));
     }
     let (mark, style) = match text {
@@ -172,7 +185,7 @@ fn span(text: &str, is_word_before: bool, console: &Console) -> Option<(String, 
     let end = inner.find(mark).filter(|end| *end > 0)?;
     let is_code = mark == "`";
     let is_emphasis = !inner.starts_with(' ') && !inner[..end].ends_with(' ');
-    let shown = console.paint(style, &inner[..end]);
+    let shown = paint(style, &inner[..end]);
     (is_code || is_emphasis).then_some((shown, end + 2 * mark.len()))
 }
 

@@ -3,18 +3,25 @@
 //! it is in the journal and survives this terminal.
 
 mod acting;
+mod bell;
 mod commands;
 mod completion;
 mod editor;
 mod execution;
+mod external_editor;
 mod fields;
 mod frame;
 mod highlight;
 pub(crate) mod keys;
 mod markdown;
+mod menu;
 mod prompt;
 mod scroll;
+mod search;
+pub(crate) mod settings;
+mod shell;
 pub(crate) mod terminal;
+mod typing;
 mod view;
 
 pub(crate) use markdown::diff_line;
@@ -34,11 +41,14 @@ use crate::following::{FollowEnd, Manner, OutputFormat, Signals, finish_others, 
 use crate::hosting::{HostAccess, Messenger, NoAnswer, ProjectContext, Pulse, Rest};
 use crate::journal::InstanceTree;
 use crate::journal::tail::JournalTail;
-use editor::Editor;
+use bell::Bell;
 use keys::KeyPress;
 pub(crate) use prompt::RequestPrompt;
 use scroll::Scroll;
-use view::TaskView;
+use settings::TerminalSettings;
+use shell::{ShellCommand, next_event};
+use typing::TextInput;
+pub(crate) use view::TaskView;
 
 /// Redraws the elapsed time and the sign of life.
 const TICK: Duration = Duration::from_millis(200);
@@ -72,9 +82,12 @@ pub(crate) struct TerminalSession<'a> {
     tail: JournalTail,
     scroll: Scroll,
     view: TaskView,
-    editor: Editor,
+    input: TextInput,
     prompt: Option<RequestPrompt>,
     messenger: Messenger,
+    /// A command of the person that is running.
+    shell: Option<ShellCommand>,
+    bell: Bell,
     /// The command started or resumed the instance, so Ctrl-C pauses it; otherwise it only leaves.
     is_own: bool,
     /// A short message in the live area, until the next key.
@@ -117,9 +130,11 @@ impl<'a> TerminalSession<'a> {
             tail,
             scroll: Scroll::new(chart, plan, place.root.clone()).past_until(past),
             view: TaskView::default(),
-            editor: Editor::default(),
+            input: TextInput::default(),
             prompt: None,
             messenger: access.messenger(),
+            shell: None,
+            bell: Bell::new(TerminalSettings::read(&place.settings)),
             is_own: true,
             notice: None,
             is_draft: false,
@@ -162,14 +177,18 @@ impl<'a> TerminalSession<'a> {
         signals: &mut Signals,
         console: &mut Console,
     ) -> Result<(FollowEnd, SnapshotReader, Option<String>), CommandFailure> {
-        let cannot =
-            |error: io::Error| CommandFailure::Failed(format!("cannot set up the terminal: {error}"));
         restore_on_panic();
-        terminal::enter().map_err(cannot)?;
+        terminal::enter().map_err(cannot_set_up)?;
         let outcome = match console.begin_live(self.size) {
             Ok(()) => self.follow(access, heard, signals, console).await,
             Err(failure) => Err(failure),
         };
+        if outcome.as_ref().is_ok_and(|(ended, ..)| matches!(ended, FollowEnd::Rest(_))) {
+            self.bell.need();
+        }
+        if std::mem::take(&mut self.bell.is_due) {
+            console.ring();
+        }
         console.end_live();
         terminal::leave();
         outcome
@@ -284,6 +303,7 @@ impl<'a> TerminalSession<'a> {
                         // The terminal is gone.
                         None => return Ok(SessionEnd::Detached),
                     },
+                    event = next_event(&mut self.shell) => self.hear_shell(event, console).await?,
                     heard = next_progress(&mut progress) => {
                         if belongs(&heard.instance, &self.id) {
                             self.catch_up(console)?;
@@ -299,12 +319,16 @@ impl<'a> TerminalSession<'a> {
 
     /// Stops this process and its group as Ctrl-Z does elsewhere, and returns when it is continued.
     async fn suspend(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
-        let cannot =
-            |error: io::Error| CommandFailure::Failed(format!("cannot set up the terminal: {error}"));
         console.end_live();
         terminal::leave();
-        terminal::suspend().await.map_err(cannot)?;
-        terminal::enter().map_err(cannot)?;
+        let suspended = terminal::suspend().await;
+        self.return_to_terminal(console)?;
+        suspended.map_err(cannot_set_up)
+    }
+
+    /// Shows the session again after another program had the terminal.
+    fn return_to_terminal(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
+        terminal::enter().map_err(cannot_set_up)?;
         self.size = terminal_size();
         self.prompt.iter_mut().for_each(RequestPrompt::hidden);
         console.begin_live(self.size)
@@ -316,8 +340,10 @@ impl<'a> TerminalSession<'a> {
         tail.read(|entry, name| {
             scroll.tell(entry, name, console)?;
             warn(entry, name, console);
-            Ok(())
-        })
+            Ok::<(), CommandFailure>(())
+        })?;
+        self.input.remember(self.scroll.take_messages());
+        Ok(())
     }
 
     /// Reads the state of the task, and keeps the shown request if it still waits.
@@ -331,6 +357,10 @@ impl<'a> TerminalSession<'a> {
         }
         Ok(())
     }
+}
+
+fn cannot_set_up(error: io::Error) -> CommandFailure {
+    CommandFailure::Failed(format!("cannot set up the terminal: {error}"))
 }
 
 /// Prints the past of an instance as a session shows it.

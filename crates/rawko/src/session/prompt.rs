@@ -12,6 +12,7 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::editor::Editor;
 use super::fields::FormField;
 use super::keys::TerminalKey;
+use super::markdown::plain;
 use crate::standing::PendingAsk;
 
 pub(crate) use lines::PromptLine;
@@ -79,8 +80,7 @@ impl RequestPrompt {
     pub(crate) fn of(ask: &PendingAsk) -> RequestPrompt {
         let input = &ask.input;
         let form = ["form", "schema", "fields"].iter().map(|key| input.get(key)).find(|form| !form.is_null());
-        let is_question = input.get("kind").as_str() == Some("question");
-        let is_permission = !input.get("tool").is_null() && !input.get("rule").is_null();
+        let (is_question, is_permission) = (is_question(input), is_permission(input));
         let fields = if is_question { Vec::new() } else { form.map(FormField::all).unwrap_or_default() };
         let mut choices = Vec::new();
         let mut add =
@@ -114,6 +114,14 @@ impl RequestPrompt {
         };
         let (selected, shown) = (None, None);
         RequestPrompt { ask: ask.clone(), choices, selected, entry, fields, filled: JsonMap::new(), shown }
+    }
+
+    fn is_question(&self) -> bool {
+        is_question(&self.ask.input)
+    }
+
+    fn is_permission(&self) -> bool {
+        is_permission(&self.ask.input)
     }
 
     /// Notes that the person can see it.
@@ -277,10 +285,22 @@ impl RequestPrompt {
     }
 }
 
-/// Returns the title of a request.
-pub(crate) fn title_of(ask: &PendingAsk) -> String {
-    let title = ask.input.get("title").as_str().map(str::trim).filter(|text| !text.is_empty());
-    title.unwrap_or(&ask.invoke).to_owned()
+fn is_question(input: &Value) -> bool {
+    input.get("kind").as_str() == Some("question")
+}
+
+fn is_permission(input: &Value) -> bool {
+    !input.get("tool").is_null() && !input.get("rule").is_null()
+}
+
+/// Returns the title of a request. A question is text of a model, which writes Markdown.
+pub(crate) fn title_words(input: &Value, invoke: &str) -> String {
+    let title = input.get("title").as_str().map(str::trim).filter(|text| !text.is_empty());
+    let title = title.unwrap_or(invoke);
+    match is_question(input) {
+        true => title.lines().map(plain).collect::<Vec<_>>().join("\n"),
+        false => title.to_owned(),
+    }
 }
 
 fn answered(text: &str) -> PromptReply {

@@ -1,8 +1,10 @@
 //! `Scroll`: the finished output of a session: text of agents as rendered Markdown, one line per tool call with the
 //! diff of an edit, decisions, the plan, and what the person did.
 
+mod answers;
 mod calls;
 mod folds;
+mod person;
 mod root;
 
 use std::collections::HashMap;
@@ -23,8 +25,6 @@ use crate::live_area::{width, wrapped};
 
 /// Output is wrapped at most this wide, so that text stays readable.
 const COLUMNS_MAX: usize = 100;
-/// Lines of a message that are printed: a pasted text may be long, and the person knows it.
-const MESSAGE_LINES_MAX: usize = 20;
 
 pub(crate) struct Scroll {
     root: PathBuf,
@@ -47,6 +47,14 @@ pub(crate) struct Scroll {
     /// The model of each agent's last completion.
     models: HashMap<Arc<str>, String>,
     folds: Folds,
+    /// Requests to the person, by instance and invoke.
+    asks: HashMap<(Arc<str>, String), Value>,
+    /// Messages of the person that were sent before this session.
+    messages: Vec<String>,
+    /// Outputs of the person's commands that were printed here; the journal has them as messages.
+    printed: Vec<String>,
+    /// The last result of each check.
+    checks: HashMap<String, (bool, String)>,
     /// Files have changed since the records until this one, so that the diffs of their calls are not made from files.
     past_until: u64,
 }
@@ -77,6 +85,10 @@ impl Scroll {
             calls: HashMap::new(),
             models: HashMap::new(),
             folds: Folds::default(),
+            asks: HashMap::new(),
+            messages: Vec::new(),
+            printed: Vec::new(),
+            checks: HashMap::new(),
             past_until: 0,
         }
     }
@@ -88,7 +100,11 @@ impl Scroll {
 
     /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
     pub(crate) fn learn(&mut self, entry: &JournalEntry) {
+        self.note_asks(entry);
         match &entry.what {
+            EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
+                self.messages.extend(data.get("text").as_str().map(str::to_owned));
+            }
             EntryBody::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
                 self.take_calls(entry, data);
             }
@@ -238,6 +254,7 @@ impl Scroll {
         name: &Arc<str>,
         console: &mut Console,
     ) -> Result<(), CommandFailure> {
+        self.note_asks(entry);
         match &entry.agent {
             Some(_) => self.tell_agent(entry, console)?,
             None if self.is_foreign => {
@@ -269,14 +286,15 @@ impl Scroll {
             EntryBody::Answered { invoke, data }
                 if ["permission", "connection"].contains(&invoke.as_str()) =>
             {
-                return self.tell_answer(data, console);
+                self.print_speaker(&entry.instance, console)?;
+                return self.tell_answer(entry, invoke, data, console);
             }
             // Forwarded by the task, which has printed it.
             EntryBody::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => {
                 return Ok(());
             }
             EntryBody::Event { name, data, .. } if &**name == "MESSAGE" => {
-                return self.tell_message(data, console);
+                return self.tell_message(entry, data, console);
             }
             EntryBody::Started { .. } | EntryBody::Paused { .. } | EntryBody::Resumed { .. } => return Ok(()),
             _ => {}
@@ -323,28 +341,6 @@ impl Scroll {
         self.end_line(console)?;
         let rest = std::mem::take(&mut self.markdown).end(console);
         self.print_rendered(&rest, console)
-    }
-
-    /// Prints how a person answered a request.
-    fn tell_answer(&mut self, data: &Value, console: &mut Console) -> Result<(), CommandFailure> {
-        let (title, text) = agent::person_line(data);
-        self.say(title, &text, text::agent_style(title), console)
-    }
-
-    fn tell_message(&mut self, data: &Value, console: &mut Console) -> Result<(), CommandFailure> {
-        let text = data.get("text").as_str().map_or_else(|| data.to_string(), str::to_owned);
-        self.speaker = None;
-        self.end_line(console)?;
-        let lines = wrapped(&text, self.columns.saturating_sub(2).max(10));
-        for (number, line) in lines.iter().take(MESSAGE_LINES_MAX).enumerate() {
-            let mark = if number == 0 { "›" } else { " " };
-            console.line(&format!("{mark} {}", console.paint(TextStyle::Bold, line)))?;
-        }
-        if lines.len() > MESSAGE_LINES_MAX {
-            let more = format!("  … {} more lines", lines.len() - MESSAGE_LINES_MAX);
-            console.line(&console.paint(TextStyle::Dim, &more))?;
-        }
-        Ok(())
     }
 
     /// Prints a request in full.

@@ -1,7 +1,8 @@
 //! The terminal of a session: its mode while keys are read one by one, its size, and the thread that reads them.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,13 +12,15 @@ use rustix::termios::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::keys::{KeyPress, KeyReader};
+use super::keys::{KeyPress, KeyReader, TerminalKey};
 
 /// The mode before the session, until it is restored.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Time in which the bytes of one key arrive.
 const KEY_NS: i64 = 40_000_000;
+/// The reader of keys lets another program have the terminal within this time.
+const HOLD_NS: i64 = 100_000_000;
 
 /// Switches the terminal to single keys without echo. Output stays as it is, so that lines end as usual.
 pub(crate) fn enter() -> io::Result<()> {
@@ -81,24 +84,74 @@ pub(crate) fn keep(keys: mpsc::UnboundedReceiver<KeyPress>) {
     }
 }
 
+/// Another program reads the terminal.
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+/// Held while keys are read.
+static READING: Mutex<()> = Mutex::new(());
+
+/// Keeps the terminal from being read here until it is dropped, so that an editor gets all keys.
+pub(crate) struct HeldKeys;
+
+impl HeldKeys {
+    pub(crate) fn new() -> HeldKeys {
+        IS_HELD.store(true, Ordering::SeqCst);
+        drop(READING.lock());
+        HeldKeys
+    }
+}
+
+impl Drop for HeldKeys {
+    fn drop(&mut self) {
+        IS_HELD.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Returns the keys that were pressed before the session. The terminal had turned Enter into a line end.
+fn typed_before(reader: &mut KeyReader) -> Vec<TerminalKey> {
+    let (stdin, mut bytes) = (io::stdin(), [0; 4096]);
+    let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+    if poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap_or(0) == 0 {
+        return Vec::new();
+    }
+    let length = rustix::io::read(&stdin, &mut bytes).unwrap_or(0);
+    bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
+    reader.add(&bytes[..length])
+}
+
 fn read(sender: &mpsc::UnboundedSender<KeyPress>) {
     let (mut reader, mut bytes) = (KeyReader::default(), [0; 4096]);
-    let mut stdin = io::stdin();
+    let stdin = io::stdin();
+    for key in typed_before(&mut reader) {
+        let press = KeyPress { key, at: Instant::now() };
+        if sender.send(press).is_err() {
+            return;
+        }
+    }
     loop {
-        let is_ready = !reader.is_pending() || {
+        if IS_HELD.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        let reading = READING.lock();
+        if IS_HELD.load(Ordering::SeqCst) {
+            continue;
+        }
+        let is_ready = {
             let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-            let within = Timespec { tv_sec: 0, tv_nsec: KEY_NS };
-            poll(&mut ready, Some(&within)).unwrap_or(0) > 0
+            let tv_nsec = if reader.is_pending() { KEY_NS } else { HOLD_NS };
+            poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec })).unwrap_or(0) > 0
         };
         let keys: Vec<_> = match is_ready {
             false => reader.settle().into_iter().collect(),
-            true => match stdin.read(&mut bytes) {
+            // Unbuffered: what a buffer holds would not be seen by `poll`.
+            true => match rustix::io::read(&stdin, &mut bytes) {
                 Ok(0) => return,
                 Ok(length) => reader.add(&bytes[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => return,
             },
         };
+        drop(reading);
         let at = Instant::now();
         for key in keys {
             if sender.send(KeyPress { key, at }).is_err() {
@@ -111,6 +164,7 @@ fn read(sender: &mpsc::UnboundedSender<KeyPress>) {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::process::{Command, Stdio};
 

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use rawko_core::{ServiceClass, ServiceName, Value, World};
+use rawko_core::{ServiceClass, ServiceName, Value, World, split_item_name};
 use rawko_host::{SnapshotReader, Spent};
 use rawko_store::{InstanceRow, WaitReason};
 
+use super::frame::coarse;
 use crate::costs::spent_until_now;
 use crate::failure::CommandFailure;
-use crate::standing::{InstanceStanding, PendingAsk};
+use crate::standing::{InstanceStanding, PendingAsk, RunningWork};
 use crate::times;
 
 /// The state of a task at one moment.
@@ -83,6 +84,16 @@ impl TaskView {
         Ok(view)
     }
 
+    /// Describes what the task does now: `developer: thinking 12s`.
+    pub(crate) fn activity_words(&self, now_ms: i64) -> String {
+        let who = self.agent.as_ref().map(|agent| format!("{}: ", agent.name)).unwrap_or_default();
+        let CurrentActivity { words, since_ms, due_ms, .. } = &self.activity;
+        match due_ms {
+            Some(due_ms) => format!("{who}next attempt in {}", coarse(due_ms - now_ms)),
+            None => format!("{who}{words} {}", coarse(now_ms - since_ms)),
+        }
+    }
+
     fn take_agent(&mut self, row: &InstanceRow, standing: &InstanceStanding) {
         let Some(name) = row.new.agent() else { return };
         let context = standing.snapshot.context_map(&standing.chart);
@@ -136,20 +147,29 @@ fn activity_of(standing: &InstanceStanding) -> CurrentActivity {
         "remembering" => ("noting lessons".to_owned(), ActivityKind::Other),
         "executing" => ("working".to_owned(), ActivityKind::Other),
         _ => match running {
-            Some((running, _)) => (call_words(&running.name, &context), ActivityKind::Tool),
+            Some(_) => (running_words(standing, &context), ActivityKind::Tool),
             None => (last.replace('_', " "), ActivityKind::Other),
         },
     };
     CurrentActivity { words, since_ms, due_ms: due_ms.filter(|_| kind == ActivityKind::BackOff), kind }
 }
 
-/// Formats a running call: `Bash cargo test`.
-fn call_words(name: &str, context: &Value) -> String {
-    let tool = ServiceName::member_of(name, ServiceClass::Tool).unwrap_or(name);
-    let pending = context.get("pending").as_list().unwrap_or_default();
-    let call = pending.iter().find(|call| call.get("name").as_str() == Some(tool));
-    match call {
-        Some(call) => crate::journal::agent::call_words(call),
-        None => tool.to_owned(),
+/// Formats the running calls: `Bash cargo test`, `Read a.rs (+2 calls)`.
+fn running_words(standing: &InstanceStanding, context: &Value) -> String {
+    let running: Vec<&RunningWork> =
+        standing.running.iter().filter(|running| running.open.is_some()).collect();
+    let Some(first) = running.first() else { return String::new() };
+    let tool = ServiceName::member_of(&first.name, ServiceClass::Tool).unwrap_or(&first.name);
+    // Calls at the same time are items of a group; another call is the first that is pending.
+    let call = match split_item_name(&first.invoke) {
+        Some((_, item)) => context.get("group").as_list().and_then(|group| group.get(item as usize)),
+        None => context.get("pending").as_list().and_then(|pending| pending.first()),
+    };
+    let call = call.filter(|call| call.get("name").as_str() == Some(tool));
+    let words = call.map_or_else(|| tool.to_owned(), crate::journal::agent::call_words);
+    match running.len() - 1 {
+        0 => words,
+        1 => format!("{words} (+1 call)"),
+        more => format!("{words} (+{more} calls)"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{OTHERS_MAX, PromptInput, RequestPrompt, title_of};
+use super::{OTHERS_MAX, PromptChoice, PromptInput, RequestPrompt, title_words};
 use crate::console::{Console, TextStyle};
 use crate::live_area::{fitted, wrapped};
 use crate::session::markdown::diff_line;
@@ -11,8 +11,8 @@ use crate::standing::PendingAsk;
 /// Narrower terminals get the short hint.
 const HINT_COLUMNS: usize = 66;
 
-/// Rows of the hint and of the beginning of a command.
-const OTHER_ROWS: usize = 3;
+/// Rows of a command or a diff for which less important lines make room.
+const DETAIL_ROWS: usize = 4;
 
 /// What the input line holds while a request is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,31 @@ pub(crate) enum PromptLine {
     Command,
 }
 
+/// The parts of a request that are left out on a low terminal, least important first. Ctrl-O prints the whole request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum PromptLayout {
+    Whole,
+    /// One line for each choice that is not selected.
+    ShortChoices,
+    /// One line for the reason of the request.
+    ShortReason,
+    NoReason,
+    /// One line for the title, one for all choices, and no list of other requests.
+    Low,
+}
+
+impl PromptLayout {
+    const ALL: [PromptLayout; 5] = [
+        PromptLayout::Whole,
+        PromptLayout::ShortChoices,
+        PromptLayout::ShortReason,
+        PromptLayout::NoReason,
+        PromptLayout::Low,
+    ];
+}
+
 impl RequestPrompt {
-    /// Returns the lines of the prompt, at most `rows`.
+    /// Returns the lines of the prompt, at most `rows` if the title, the first line of the request and the choices fit.
     pub(crate) fn lines(
         &self,
         columns: usize,
@@ -37,66 +60,71 @@ impl RequestPrompt {
         console: &Console,
     ) -> Vec<String> {
         let is_ready = self.is_engaged() || self.is_ready(Instant::now(), typed);
-        let mut head = self.head(columns, console);
-        let mut tail = self.choice_lines(columns, None, is_ready, console);
-        if head.len() + tail.len() + OTHER_ROWS > rows {
-            // A long rule must not push the request off the screen.
-            tail = self.choice_lines(columns, Some(1), is_ready, console);
-        }
-        if let PromptInput::Field(place) = &self.entry
-            && let Some(field) = self.fields.get(*place)
-        {
-            let number = format!("  field {} of {}", place + 1, self.fields.len());
-            let choices = if field.choices.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", field.choices.join(", "))
-            };
-            tail.push(console.paint(TextStyle::Dim, &format!("{number}{choices}")));
-        }
-        let hint = self.hint(line, is_ready, columns >= HINT_COLUMNS);
-        let indent = if columns >= HINT_COLUMNS { "  " } else { "" };
-        tail.push(console.paint(TextStyle::Dim, &format!("{indent}{hint}")));
-        if !others.is_empty() {
-            let count = others.len();
-            tail.push(console.paint(TextStyle::Notice, &format!("  {count} more waiting (Tab: next)")));
-            tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
-        }
-        let room = rows.saturating_sub(head.len() + tail.len());
         let mut details = self.details(columns, console);
+        let wanted = details.len().min(DETAIL_ROWS);
+        let parts = |layout: PromptLayout| {
+            let head = self.head(columns, layout, console);
+            let mut tail = self.choice_lines(columns, layout, is_ready, console);
+            tail.extend(self.field_line(columns, console));
+            let hint = self.hint(line, is_ready, columns >= HINT_COLUMNS);
+            let indent = if columns >= HINT_COLUMNS { "  " } else { "" };
+            tail.push(console.paint(TextStyle::Dim, &format!("{indent}{hint}")));
+            tail.extend(other_lines(others, layout, console));
+            (head, tail)
+        };
+        let fits = |(head, tail): &(Vec<String>, Vec<String>)| head.len() + tail.len() + wanted <= rows;
+        let mut found = PromptLayout::ALL.into_iter().map(parts);
+        let (mut head, tail) = found.find(fits).unwrap_or_else(|| parts(PromptLayout::Low));
+        let room = rows.saturating_sub(head.len() + tail.len()).max(wanted.min(1));
         if details.len() > room {
-            let more = details.len() - room.saturating_sub(1);
-            details.truncate(room.saturating_sub(1));
-            details
-                .push(console.paint(TextStyle::Dim, &format!("    … {more} more lines (Ctrl-O prints all)")));
+            let kept = room.saturating_sub(1);
+            let more = details.len() - kept;
+            details.truncate(kept);
+            let lines = if more == 1 { "line" } else { "lines" };
+            details.push(
+                console.paint(TextStyle::Dim, &format!("    … {more} more {lines} (Ctrl-O prints all)")),
+            );
         }
         head.extend(details);
         head.extend(tail);
         head
     }
 
-    /// Returns the lines of the choices, at most `lines_max` for each that is not selected: a choice that is confirmed must
-    /// be readable.
+    /// Returns the number of the shown field and the values that it may have.
+    fn field_line(&self, columns: usize, console: &Console) -> Vec<String> {
+        let PromptInput::Field(place) = &self.entry else { return Vec::new() };
+        let Some(field) = self.fields.get(*place) else { return Vec::new() };
+        let number = format!("field {} of {}", place + 1, self.fields.len());
+        let choices = match field.choices.is_empty() {
+            true => String::new(),
+            false => format!(": {}", field.choices.join(", ")),
+        };
+        let lines = wrapped(&format!("{number}{choices}"), columns.saturating_sub(2).max(10));
+        lines.iter().map(|line| console.paint(TextStyle::Dim, &format!("  {line}"))).collect()
+    }
+
+    /// Returns the lines of the choices. A selected choice is never shortened: a person must be able to read it before Enter.
     fn choice_lines(
         &self,
         columns: usize,
-        lines_max: Option<usize>,
+        layout: PromptLayout,
         is_ready: bool,
         console: &Console,
     ) -> Vec<String> {
+        if !self.has_choices() {
+            return Vec::new();
+        }
+        if layout == PromptLayout::Low {
+            return self.low_choices(columns, is_ready, console);
+        }
         let mut lines = Vec::new();
-        let choices = self.choices.iter().enumerate().filter(|_| self.has_choices());
         let wide = columns.saturating_sub(6).max(10);
-        for (place, (key, words, _)) in choices {
+        for (place, (key, words, _)) in self.choices.iter().enumerate() {
             let is_selected = self.selected == Some(place);
             let mut parts = wrapped(words, wide);
-            if let Some(most) = lines_max.filter(|most| !is_selected && parts.len() > *most) {
-                parts.truncate(most);
-                parts
-                    .iter_mut()
-                    .last()
-                    .into_iter()
-                    .for_each(|part| *part = fitted(&format!("{part}…"), wide));
+            if layout != PromptLayout::Whole && !is_selected && parts.len() > 1 {
+                parts.truncate(1);
+                parts.iter_mut().for_each(|part| *part = fitted(&format!("{part}…"), wide));
             }
             for (number, words) in parts.iter().enumerate() {
                 let text = match number {
@@ -113,27 +141,67 @@ impl RequestPrompt {
         lines
     }
 
+    /// Returns all choices in a line, and the selected one below it in full.
+    fn low_choices(&self, columns: usize, is_ready: bool, console: &Console) -> Vec<String> {
+        if self.choices.is_empty() {
+            return Vec::new();
+        }
+        let word = |words: &String| words.split_whitespace().next().unwrap_or_default().to_owned();
+        let all = self.choices.iter().map(|(key, words, choice)| match choice {
+            PromptChoice::DenyWithReason => format!("{key} reason"),
+            PromptChoice::ApproveWithComment => format!("{key} comment"),
+            PromptChoice::Always => format!("{key} always"),
+            PromptChoice::Option(_) => format!("{key} {}", fitted(words, 12)),
+            PromptChoice::Allow | PromptChoice::Deny => format!("{key} {}", word(words)),
+        });
+        let all = fitted(&all.collect::<Vec<_>>().join("  "), columns);
+        let mut lines = vec![if is_ready { all } else { console.paint(TextStyle::Dim, &all) }];
+        if let Some((key, words, _)) = self.selected.and_then(|place| self.choices.get(place)) {
+            let parts = wrapped(&format!("› {key}  {words}"), columns.max(10));
+            lines.extend(parts.iter().map(|part| console.paint(TextStyle::Bold, part)));
+        }
+        lines
+    }
+
     /// Returns the lines of the whole request, without its choices.
     pub(crate) fn whole(&self, columns: usize, console: &Console) -> Vec<String> {
-        let mut lines = self.head(columns, console);
+        let mut lines = self.head(columns, PromptLayout::Whole, console);
         lines.extend(self.details(columns, console));
         lines
     }
 
-    /// Returns the lines of the title and the text.
-    fn head(&self, columns: usize, console: &Console) -> Vec<String> {
+    /// Returns the lines of the title and of the reason.
+    fn head(&self, columns: usize, layout: PromptLayout, console: &Console) -> Vec<String> {
         let input = &self.ask.input;
         let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
-        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
-            .into_iter()
-            .map(|line| {
-                format!("{} {}", console.paint(TextStyle::Notice, "?"), console.paint(TextStyle::Bold, &line))
-            })
-            .collect();
+        let wide = columns.saturating_sub(2).max(10);
+        let mut title = wrapped(&title_words(&self.ask.input, &self.ask.invoke), wide);
+        let is_repeated = text("command").is_some() || text("diff").is_some();
+        if layout == PromptLayout::Low && is_repeated && title.len() > 1 {
+            title.truncate(1);
+            title.iter_mut().for_each(|line| *line = fitted(&format!("{line}…"), wide));
+        }
+        let mut head = Vec::new();
+        for (number, line) in title.iter().enumerate() {
+            let mark = if number == 0 { console.paint(TextStyle::Notice, "?") } else { " ".to_owned() };
+            head.push(format!("{mark} {}", console.paint(TextStyle::Bold, line)));
+        }
         let about = text("prompt").or_else(|| text("message")).unwrap_or_default();
-        let about = wrapped(about, columns.saturating_sub(2));
-        let about = about.iter().filter(|line| !line.is_empty());
-        head.extend(about.map(|line| format!("  {}", console.paint(TextStyle::Dim, line))));
+        let mut about = wrapped(about, wide);
+        about.retain(|line| !line.is_empty());
+        // The reason of a permission can be left out, the text of an approval or a form cannot.
+        if self.is_permission() || self.is_question() {
+            match layout {
+                PromptLayout::Whole | PromptLayout::ShortChoices => {}
+                PromptLayout::ShortReason if about.len() > 1 => {
+                    about.truncate(1);
+                    about.iter_mut().for_each(|line| *line = fitted(&format!("{line}…"), wide));
+                }
+                PromptLayout::ShortReason => {}
+                PromptLayout::NoReason | PromptLayout::Low => about.clear(),
+            }
+        }
+        head.extend(about.iter().map(|line| format!("  {}", console.paint(TextStyle::Dim, line))));
         head
     }
 
@@ -187,4 +255,22 @@ impl RequestPrompt {
             (PromptInput::Field(_), _) => "Enter: next · Esc: deny",
         }
     }
+}
+
+/// Returns the list of the other requests.
+fn other_lines(others: &[&PendingAsk], layout: PromptLayout, console: &Console) -> Vec<String> {
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let mut lines =
+        vec![console.paint(TextStyle::Notice, &format!("  {} more waiting (Tab: next)", others.len()))];
+    if layout < PromptLayout::NoReason {
+        lines.extend(
+            others
+                .iter()
+                .take(OTHERS_MAX)
+                .map(|ask| format!("  · {}", title_words(&ask.input, &ask.invoke).replace('\n', " "))),
+        );
+    }
+    lines
 }

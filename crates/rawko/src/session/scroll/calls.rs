@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_core::Value;
-use rawko_tools::shown;
+use rawko_tools::{ASK_USER, shown};
 
 use super::super::markdown::diff_line;
 use super::Scroll;
 use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::journal::{EntryBody, JournalEntry, agent};
+use crate::live_area::wrapped;
 
 /// Lines of a diff that are printed.
 const DIFF_LINES_MAX: usize = 40;
@@ -74,6 +75,10 @@ impl Scroll {
             false => format!("{mark} {text} {}", console.paint(TextStyle::Dim, &format!("— {first}"))),
         };
         let number = self.folds.add(call, content, diff);
+        // Its question and the answer were printed.
+        if tool == ASK_USER && !is_error {
+            return Ok(());
+        }
         let has_more = match is_edit {
             true => diff.lines().count() > DIFF_LINES_MAX,
             false if is_plan || ["", NO_OUTPUT].contains(&content.trim()) => false,
@@ -119,13 +124,16 @@ impl Scroll {
         };
         // Without its file, a diff has the lines of the call only: in the past, and if the call was faster than its line.
         let now = if seq <= self.past_until { None } else { with(&self.root) };
-        now.or_else(|| with(Path::new(NO_FILES))).unwrap_or_default()
+        now.unwrap_or_else(|| without_places(&with(Path::new(NO_FILES)).unwrap_or_default(), tool))
     }
 
     fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
         let lines: Vec<&str> = diff.lines().collect();
         for line in lines.iter().take(DIFF_LINES_MAX) {
-            console.line(&format!("    {}", diff_line(line, console)))?;
+            let wide = self.columns.saturating_sub(4).max(10);
+            for part in wrapped(&diff_line(line, console), wide) {
+                console.line(&format!("    {part}"))?;
+            }
         }
         if lines.len() > DIFF_LINES_MAX {
             let more = format!("    … {} more lines", lines.len() - DIFF_LINES_MAX);
@@ -133,4 +141,10 @@ impl Scroll {
         }
         Ok(())
     }
+}
+
+/// Removes the line numbers of an edit whose file is not known as it was.
+fn without_places(diff: &str, tool: &str) -> String {
+    let is_kept = |line: &&str| tool == "Write" || !line.starts_with("@@ line");
+    diff.lines().filter(is_kept).collect::<Vec<_>>().join("\n")
 }

@@ -16,7 +16,13 @@ impl Scroll {
         if let Some(decision) = task::decision(entry) {
             let (title, words) = decision.words();
             self.speaker = None;
-            return self.say(title, &words, TextStyle::Accent, console);
+            if title != "complete" {
+                return self.say(title, &words, TextStyle::Accent, console);
+            }
+            // The result repeats the summary; the reason is only here.
+            let by = ["(rule: ", "(fallback: "].iter().find_map(|by| words.rfind(by));
+            let words = format!("complete {}", by.map_or("", |at| &words[at..]));
+            return self.say("→", words.trim_end(), TextStyle::Accent, console);
         }
         match &entry.what {
             EntryBody::CallFailed { invoke: _, error } => {
@@ -25,18 +31,20 @@ impl Scroll {
                 self.say(title, message, TextStyle::Bad, console)?;
             }
             EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
-                self.tell_message(data, console)?;
+                self.tell_message(entry, data, console)?;
             }
             EntryBody::Event { name, data, origin } if origin.is_null() => {
-                let data = if data.is_null() { String::new() } else { format!(" {data}") };
-                self.say("sent", &format!("{name}{data}"), TextStyle::Bold, console)?;
+                let (title, words) = task::order(name, data);
+                self.say(title, &words, TextStyle::Bold, console)?;
                 for told in &entry.effects {
                     if let Effect::Log { message } = &told.effect {
                         self.say("", message.trim_start_matches("[rawko] "), TextStyle::Plain, console)?;
                     }
                 }
             }
-            EntryBody::Answered { invoke, data } if invoke == "person" => self.tell_answer(data, console)?,
+            EntryBody::Answered { invoke, data } if invoke == "person" => {
+                self.tell_answer(entry, invoke, data, console)?;
+            }
             EntryBody::Answered { data, .. } if !data.get("evidence").is_null() => {
                 self.tell_checks(data.get("evidence"), console)?;
             }
@@ -60,6 +68,11 @@ impl Scroll {
             let (mark, style) = if is_ok { ("✓", TextStyle::Good) } else { ("✗", TextStyle::Bad) };
             let name = check.get("name").as_str().unwrap_or_default();
             let summary = check.get("summary").as_str().unwrap_or_default();
+            // Every round runs the checks again; that they pass still is no news.
+            let before = self.checks.insert(name.to_owned(), (is_ok, summary.to_owned()));
+            if is_ok && before == Some((is_ok, summary.to_owned())) {
+                continue;
+            }
             let line = format!("{} check {name}: {summary}", console.paint(style, mark));
             self.print_entry(&line, console)?;
         }

@@ -52,7 +52,9 @@ fn a_permission_is_asked_for_and_given() {
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(dir.path().join("made.txt").exists());
-    for wanted in ["allowed by", "✓ Bash touch made.txt", "It is there.", "complete  after 1 iteration"] {
+    let asked = text.find("? Run `touch made.txt` — allowed by ").unwrap_or_else(|| panic!("{text}"));
+    assert!(text.find("● worker").is_some_and(|agent| agent < asked), "below its agent\n{text}");
+    for wanted in ["✓ Bash touch made.txt", "It is there.", "complete  after 1 iteration"] {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
     assert!(!text.contains("Ctrl-C: pause"), "the live area is removed\n{text}");
@@ -123,7 +125,11 @@ fn a_denial_with_a_reason_is_read_by_the_model() {
     pty.press("use the folder out\r");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("use the folder out") && text.contains("I use the folder."), "{text}");
+    assert!(
+        text.contains("? Run `touch made.txt` — denied by ") && text.contains(": use the folder out"),
+        "{text}"
+    );
+    assert!(text.contains("I use the folder."), "{text}");
     assert!(!dir.path().join("made.txt").exists());
 }
 
@@ -155,6 +161,11 @@ fn questions_are_answered_with_a_choice_or_a_text() {
     pty.reply("Ada L.");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
+    // The questions stay readable beside their answers.
+    for wanted in ["? Which colour? — answered by ", ": blue", "? And which name? — answered by ", ": Ada L."]
+    {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
     assert!(text.contains("Blue it is."), "{text}");
 }
 
@@ -166,6 +177,12 @@ fn without_a_terminal_a_question_waits_or_is_refused() {
     assert!(waits.stderr.contains("Which colour?"), "{}", waits.stderr);
     let answered = run(dir.path(), &["approve", "t", "--data", "answer=blue"], "");
     assert_eq!(answered.code, Some(0), "{}{}", answered.stdout, answered.stderr);
+    // It is followed in the words of the task.
+    assert!(
+        answered.stdout.contains("answered by ") && !answered.stdout.contains('['),
+        "{}",
+        answered.stdout
+    );
     let shown = run(dir.path(), &["show", "t"], "");
     assert!(shown.stdout.contains("And which name?"), "{}", shown.stdout);
     let refused = "

@@ -2,6 +2,7 @@
 
 mod answering;
 mod hosts;
+mod inputs;
 mod steering;
 mod streaming;
 mod terminals;

@@ -139,11 +139,16 @@ fn commands_are_completed_and_explained() {
     let dir = one_worker("", SLOW);
     let mut pty = task(&dir, &[]);
     pty.wait_for("thinking");
-    pty.press("/p\t");
-    pty.wait_for("/pause  /plan");
-    pty.press("l\t\r");
+    // The menu is there while a command is typed.
+    pty.press("/p");
+    pty.wait_for_all(&["› /pause  pause the task", "  /plan   print the plan"]);
+    pty.press("\u{1b}[B");
+    pty.wait_for("› /plan   print the plan");
+    pty.press("\t\r");
     pty.wait_for("there is no plan yet");
-    pty.press("/help\r");
+    pty.wait_for("› /plan");
+    // An unfinished name that can mean one command only.
+    pty.press("/hel\r");
     pty.wait_for("skip the current step");
     pty.press("/nonsense\r");
     pty.wait_for("unknown command /nonsense");

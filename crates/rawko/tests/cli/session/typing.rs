@@ -88,7 +88,12 @@ fn a_message_does_not_become_the_answer_to_a_question() {
     pty.choose("2");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("AskUser — The person answered: keep") && text.contains("I keep it."), "{text}");
+    assert!(
+        text.contains("? Delete everything? — answered by ")
+            && text.contains(": keep")
+            && text.contains("I keep it."),
+        "{text}"
+    );
 }
 
 #[test]
