@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 20] = [
+const JOBS: [Job; 21] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -124,6 +124,15 @@ const JOBS: [Job; 20] = [
         variable: "RAWKO_MUTANTS",
         amount: 1_000,
         result: "mutants: ",
+    },
+    Job {
+        name: "migration",
+        package: "rawko",
+        test: "cli",
+        filter: "killed_again_and_again_nothing_is_lost_and_nothing_migrated_twice",
+        variable: "RAWKO_MIGRATE_INSTANCES",
+        amount: 10_000,
+        result: " kills, the last run took ",
     },
     Job {
         name: "xstate",

@@ -96,6 +96,11 @@ pub trait GuardOracle: std::fmt::Debug {
         false
     }
 
+    /// Decides if an expression fails with data that was not tried.
+    fn fails(&self, _expr: &Expr) -> bool {
+        false
+    }
+
     /// Notes that an unknown list was tried with few items only.
     fn bounded(&self, _list: &Expr) {}
 }

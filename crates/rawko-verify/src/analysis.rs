@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rawko_chart::{Property, PropertyExpr, PropertyKind};
+use rawko_chart::{Atom, Property, PropertyExpr, PropertyKind};
 use rawko_core::expr::{ClaimSubject, DataUse, DataUseKind, Expr, SubjectRoot};
 use rawko_core::{Blueprint, Schema, Slot, TransitionTrigger, Value};
 
 use crate::classes::Classes;
 use crate::enumerated::EnumeratedFields;
+use crate::fallible::FallibleExpressions;
 use crate::parts::{self, ChartPart, ChartRole, PartKind};
 use crate::shape::{ReadShape, slot_shapes};
 
@@ -33,6 +34,8 @@ pub(crate) struct DataAnalysis {
     pub(crate) undecided: BTreeSet<String>,
     /// Other expressions that they do not cover.
     pub(crate) gaps: Vec<String>,
+    /// Expressions that fail with data that representative values leave out.
+    pub(crate) fallible: FallibleExpressions,
     /// A transition takes `error.execution`, so that data of a wrong type makes a difference.
     pub(crate) sees_faults: bool,
     /// Fields of events of which every value is tried.
@@ -55,7 +58,8 @@ impl DataAnalysis {
         let mut analysis = DataAnalysis {
             computed_names: parts::computed_names(blueprint),
             enumerated: EnumeratedFields::of(blueprint, &parts),
-            sees_faults: transitions().any(|transition| sees_fault(&transition.trigger)),
+            sees_faults: transitions().any(|transition| sees_fault(&transition.trigger))
+                || properties.iter().flat_map(expressions).any(names_fault),
             event_types: types.filter_map(|name| name.as_str().map(Arc::from)).collect(),
             ..DataAnalysis::default()
         };
@@ -70,8 +74,9 @@ impl DataAnalysis {
         analysis.shapes(&parts, &slots);
         analysis.relevant(&parts, properties);
         analysis.gaps((&parts, role), properties, &slots);
+        analysis.fallible = FallibleExpressions::of(&analysis, &parts, blueprint);
         analysis.refused(blueprint, &parts);
-        analysis.saturated(&parts, properties);
+        analysis.saturated(&parts, properties, blueprint);
         analysis
     }
 
@@ -279,8 +284,12 @@ impl DataAnalysis {
     }
 }
 
+fn names_fault(expr: &PropertyExpr) -> bool {
+    expr.atoms.iter().any(|atom| matches!(atom, Atom::Event(name) if **name == *"error.execution"))
+}
+
 /// Context keys whose value depends on data from outside.
-fn tainted(parts: &[ChartPart<'_>], enumerated: &EnumeratedFields) -> BTreeSet<Slot> {
+pub(crate) fn tainted(parts: &[ChartPart<'_>], enumerated: &EnumeratedFields) -> BTreeSet<Slot> {
     let mut tainted = BTreeSet::new();
     loop {
         let before = tainted.len();

@@ -61,6 +61,12 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
+/// Returns true if a state or one around it has a budget.
+pub(crate) fn has_budget(model: &Model, node: usize) -> bool {
+    let mut line = std::iter::successors(Some(NodeId(node as u32)), |node| model.chart.node(*node).parent);
+    line.any(|node| !model.chart.node(node).policy.get("budget").is_null())
+}
+
 /// Returns the smallest budget of a state and the states around it.
 fn budget_around(model: &Model, node: usize, key: &str) -> Option<u64> {
     let mut at = Some(NodeId(node as u32));

@@ -2,17 +2,24 @@
 
 use rawko_chart::Property;
 use rawko_core::expr::{DataUse, DataUseKind, SubjectRoot};
-use rawko_core::{Slot, Value};
+use rawko_core::{Blueprint, Slot, Value};
 
 use crate::analysis::{DataAnalysis, expressions};
+use crate::fallible::has_limits;
 use crate::parts::{ChartPart, PartKind};
 
 /// Whole numbers below it are exact as floating point numbers.
 const WHOLE_MAX: f64 = 9e15;
 
 impl DataAnalysis {
-    pub(crate) fn saturated(&mut self, parts: &[ChartPart<'_>], properties: &[Property]) {
-        for slot in self.relevant.clone() {
+    pub(crate) fn saturated(
+        &mut self,
+        parts: &[ChartPart<'_>],
+        properties: &[Property],
+        blueprint: &Blueprint,
+    ) {
+        let may_saturate = |slot: &Slot| !has_limits(blueprint, *slot) && !self.fallible.slots.contains(slot);
+        for slot in self.relevant.iter().copied().filter(may_saturate).collect::<Vec<_>>() {
             if let Some(bound) = self.bound_of(slot, parts, properties) {
                 self.saturated.insert(slot, bound);
             }

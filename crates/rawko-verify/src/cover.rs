@@ -24,7 +24,7 @@ pub struct Cover {
 }
 
 /// What one step covers: the configuration before and after it, the input, and the work that it starts.
-type Item = (u32, u32, String, Box<[u16]>);
+type Item = (u32, u32, String, crate::numbers::Numbers<u16>);
 
 /// Returns runs of the first chart that cover everything reachable; the others may be invoked by it.
 pub fn cover(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Cover> {

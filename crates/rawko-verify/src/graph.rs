@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rawko_core::{Map, Value};
 use rustc_hash::FxHashMap;
 
+use crate::numbers::Numbers;
+
 /// What happens to an instance at rest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ModelInput {
@@ -34,6 +36,8 @@ pub(crate) enum InputCause {
     Person,
     Service,
     Timer,
+    /// An event that the chart sent could not be delivered.
+    Undelivered,
     /// Time passes and nothing is due.
     Wait,
 }
@@ -65,30 +69,30 @@ pub(crate) struct Label {
     /// Only time passes, or an event that nothing handles.
     pub(crate) is_idle: bool,
     /// Numbers of the pending work that ended in this step.
-    pub(crate) ends: Box<[u16]>,
+    pub(crate) ends: Numbers<u16>,
     /// Numbers of the effects that were started.
-    pub(crate) starts: Box<[u16]>,
+    pub(crate) starts: Numbers<u16>,
     /// True if an agent or a model was started that no budget bounds.
     pub(crate) spends: bool,
     /// Bits by number of the `leads_to` property: `from` holds, `to` holds.
     pub(crate) from_bits: u64,
     pub(crate) to_bits: u64,
     /// Answers of people after the step, by number of the question.
-    pub(crate) answers: Box<[i8]>,
+    pub(crate) answers: Numbers<i8>,
 }
 
 /// Pending work of a state, by its numbers. Many states have the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PendingWork {
     /// Pending timers and calls that end by themselves.
-    pub(crate) work: Box<[u16]>,
+    pub(crate) work: Numbers<u16>,
     /// Questions to people, and child charts that end if people answer.
-    pub(crate) questions: Box<[u16]>,
+    pub(crate) questions: Numbers<u16>,
     /// Child charts that end if events arrive from outside, or if people answer and events arrive.
-    pub(crate) for_events: Box<[u16]>,
-    pub(crate) for_both: Box<[u16]>,
+    pub(crate) for_events: Numbers<u16>,
+    pub(crate) for_both: Numbers<u16>,
     /// Those of the work that are timers.
-    pub(crate) timers: Box<[u16]>,
+    pub(crate) timers: Numbers<u16>,
 }
 
 #[derive(Clone, Debug, Default)]

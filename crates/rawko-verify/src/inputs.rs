@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use rawko_core::{Invocation, NodeSpec, Schema, TransitionTrigger, Unhandled, Value};
+use rawko_core::{Invocation, NodeSpec, Schema, TransitionTrigger, Unhandled, Value, is_fact};
 
 use crate::analysis::DataAnalysis;
 use crate::children::ChildOutcomes;
@@ -87,6 +87,8 @@ pub(crate) struct ChartInputs<'m> {
     times: FxHashMap<(InputCause, i64), u32>,
     timers: FxHashMap<u64, u32>,
     expiries: FxHashMap<u64, u32>,
+    /// Failed deliveries, once they are known.
+    pub(crate) undelivered: Option<Arc<[u32]>>,
     pub(crate) outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
     /// Answers of people and of child charts, by number.
     pub(crate) answered: Vec<u32>,
@@ -96,10 +98,6 @@ pub(crate) struct ChartInputs<'m> {
     tick_ms: Option<i64>,
     /// Why some data could not be tried.
     pub(crate) gaps: BTreeSet<String>,
-}
-
-fn is_reserved(name: &str) -> bool {
-    ["done.", "error.", "timeout."].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Returns the numbers of the names that a state handles.
@@ -137,6 +135,7 @@ impl<'m> ChartInputs<'m> {
             times: FxHashMap::default(),
             timers: FxHashMap::default(),
             expiries: FxHashMap::default(),
+            undelivered: None,
             outcomes: BTreeMap::new(),
             answered: Vec::new(),
             mode,
@@ -151,7 +150,7 @@ impl<'m> ChartInputs<'m> {
         inputs.names = names.into_iter().map(EventName::new).collect();
         for name in everywhere {
             let known = inputs.names.iter().position(|known| known.name == name);
-            if known.is_none() && is_open && !is_reserved(&name) {
+            if known.is_none() && is_open && !is_fact(&name) {
                 inputs.everywhere.push(inputs.names.len() as u32);
                 inputs.names.push(EventName::new(name));
             }
@@ -174,7 +173,7 @@ impl<'m> ChartInputs<'m> {
         }
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut add = |name: &str| {
-            if !is_reserved(name) && !name.is_empty() && !names.iter().any(|known| &**known == name) {
+            if !is_fact(name) && !name.is_empty() && !names.iter().any(|known| &**known == name) {
                 names.push(name.into());
             }
         };
@@ -238,6 +237,10 @@ impl<'m> ChartInputs<'m> {
             if !state.waits_for_retry(invocation.id) {
                 self.answers(&invocation, child(&invocation), picks);
             }
+        }
+        self.refused_fan_outs(state, picks);
+        if state.sent > 0 {
+            picks.extend(self.undelivered().iter().map(|choice| Pick { choice: *choice, group: 0 }));
         }
         let is_general = self.mode.is_general();
         if let (false, Some(due_ms)) = (is_general, state.next_due_ms()) {

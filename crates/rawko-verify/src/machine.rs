@@ -17,6 +17,12 @@ use crate::state::ModelState;
 /// Deliveries at one moment, as many as the instance machine allows.
 const DELIVERIES_MAX: usize = 10_000;
 
+/// Events to others of which it is open whether they arrive.
+const SENT_MAX: u8 = 2;
+
+/// The event about one that could not be delivered.
+pub(crate) const UNDELIVERED: &str = "error.communication";
+
 /// Facts about the steps between two states at rest, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepFacts {
@@ -54,6 +60,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) chart: &'m Chart,
     pub(crate) world: &'m World,
     pub(crate) traced: bool,
+    /// The chart handles `error.communication`.
+    pub(crate) sees_undelivered: bool,
 }
 
 /// The decisions of guards in a step, if any are to be made.
@@ -70,10 +78,11 @@ impl Machine<'_> {
             true => rawko_core::start_traced(self.chart, input, now)?,
             false => rawko_core::start(self.chart, input, now)?,
         };
-        let mut state = ModelState { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new() };
+        let mut state =
+            ModelState { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new(), sent: 0 };
         let (mut facts, mut queue) = (StepFacts::default(), VecDeque::new());
         self.take(&mut state, step, &mut facts, &mut queue);
-        self.settle(&mut state, queue, &mut facts, decisions);
+        self.settle(&mut state, (None, queue), &mut facts, decisions);
         Ok((state, facts))
     }
 
@@ -95,7 +104,7 @@ impl Machine<'_> {
     ) -> StepFacts {
         let mut facts = StepFacts::default();
         let event = Event::Named(NamedEvent::new(Arc::clone(name), data.clone()));
-        self.settle(state, VecDeque::from([event]), &mut facts, decisions);
+        self.settle(state, (Some(event), VecDeque::new()), &mut facts, decisions);
         facts
     }
 
@@ -103,14 +112,14 @@ impl Machine<'_> {
     pub(crate) fn advance(&self, state: &mut ModelState, to_ms: i64, decisions: Decisions<'_>) -> StepFacts {
         let mut facts = StepFacts::default();
         state.now_ms = to_ms;
-        self.settle(state, VecDeque::new(), &mut facts, decisions);
+        self.settle(state, (None, VecDeque::new()), &mut facts, decisions);
         facts
     }
 
     /// Fires a pending timer, whether it is due or not.
     pub(crate) fn fire(&self, state: &mut ModelState, timer: u64, decisions: Decisions<'_>) -> StepFacts {
         let mut facts = StepFacts::default();
-        self.settle(state, VecDeque::from([Event::TimerFired { timer }]), &mut facts, decisions);
+        self.settle(state, (Some(Event::TimerFired { timer }), VecDeque::new()), &mut facts, decisions);
         facts
     }
 
@@ -123,19 +132,21 @@ impl Machine<'_> {
     ) -> StepFacts {
         let mut facts = StepFacts::default();
         let event = expire(state, invocation);
-        self.settle(state, VecDeque::from([event]), &mut facts, decisions);
+        self.settle(state, (Some(event), VecDeque::new()), &mut facts, decisions);
         facts
     }
 
+    /// Delivers an event, then all that are due at this moment. The first one is apart, because few steps have another.
     fn settle(
         &self,
         state: &mut ModelState,
-        mut queue: VecDeque<Event>,
+        (mut first, mut queue): (Option<Event>, VecDeque<Event>),
         facts: &mut StepFacts,
         decisions: Decisions<'_>,
     ) {
         for _ in 0..DELIVERIES_MAX {
-            let Some(event) = queue.pop_front().or_else(|| due(state)) else { return };
+            let next = first.take().or_else(|| queue.pop_front()).or_else(|| due(state));
+            let Some(event) = next else { return };
             if let (true, Event::Named(named)) = (self.traced, &event) {
                 facts.moments.push(StepFact::Event(Arc::clone(&named.name)));
             }
@@ -205,6 +216,7 @@ impl Machine<'_> {
                         queue.push_back(Event::Named(event));
                     }
                 }
+                Effect::Send(_) if self.sees_undelivered => state.sent = (state.sent + 1).min(SENT_MAX),
                 Effect::SetTimer { .. }
                 | Effect::CancelTimer { .. }
                 | Effect::StopInvoke { .. }

@@ -131,6 +131,7 @@ impl Model {
     pub(crate) fn is_plain(&self) -> bool {
         let analysis = &self.analysis;
         let has_data = !analysis.relevant.is_empty()
+            || !analysis.fallible.slots.is_empty()
             || !analysis.shapes.is_empty()
             || !analysis.undecided.is_empty()
             || !analysis.gaps.is_empty()

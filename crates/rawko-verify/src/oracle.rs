@@ -1,13 +1,13 @@
 //! `StepScript`: decides conditions whose outcome the data does not determine, one outcome after the other, so that both are
 //! explored. What holds then holds for all data; a violation that needs a decision is not a proof of one.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rawko_core::GuardOracle;
 use rawko_core::expr::{EvalError, Expr};
 
+use crate::analysis::DataAnalysis;
 use crate::mode::Mode;
 
 /// Decisions in one macrostep of which both outcomes are explored.
@@ -18,7 +18,7 @@ pub(crate) const SCRIPTS_MAX: usize = 512;
 /// The decisions of one step: the first ones are given, the rest follow the data.
 #[derive(Debug)]
 pub(crate) struct StepScript<'m> {
-    undecided: &'m BTreeSet<String>,
+    analysis: &'m DataAnalysis,
     mode: Mode,
     given: Vec<bool>,
     taken: Mutex<Vec<bool>>,
@@ -26,8 +26,8 @@ pub(crate) struct StepScript<'m> {
 }
 
 impl<'m> StepScript<'m> {
-    pub(crate) fn new(undecided: &'m BTreeSet<String>, mode: Mode, given: Vec<bool>) -> Self {
-        Self { undecided, mode, given, taken: Mutex::default(), is_bounded: AtomicBool::new(false) }
+    pub(crate) fn new(analysis: &'m DataAnalysis, mode: Mode, given: Vec<bool>) -> Self {
+        Self { analysis, mode, given, taken: Mutex::default(), is_bounded: AtomicBool::new(false) }
     }
 
     /// Returns the scripts that differ from this one in a later decision, and whether these are all.
@@ -57,7 +57,7 @@ impl<'m> StepScript<'m> {
 
 impl GuardOracle for StepScript<'_> {
     fn judge(&self, guard: &Expr, value: Result<bool, EvalError>) -> Result<bool, EvalError> {
-        if !self.undecided.contains(guard.text()) {
+        if !self.analysis.undecided.contains(guard.text()) {
             return value;
         }
         Ok(self.next(value.unwrap_or(false)))
@@ -69,6 +69,16 @@ impl GuardOracle for StepScript<'_> {
 
     fn decide(&self, _condition: &Expr) -> bool {
         self.next(false)
+    }
+
+    fn fails(&self, expr: &Expr) -> bool {
+        let fallible = match self.mode {
+            Mode::Concrete => return false,
+            Mode::Decided => &self.analysis.fallible.any,
+            // Data is assumed to have the types that expressions need.
+            Mode::General(_) => &self.analysis.fallible.by_value,
+        };
+        fallible.contains(expr.text()) && self.next(false)
     }
 
     fn bounded(&self, _list: &Expr) {

@@ -8,6 +8,8 @@ use rawko_core::{Invocation, Schema, ServiceClass, ServiceName, Value};
 use crate::children::ChildOutcomes;
 use crate::graph::{InputCause, ModelInput};
 use crate::inputs::{ChartInputs, InputChoice, Pick};
+use crate::machine::UNDELIVERED;
+use crate::state::ModelState;
 
 /// Failures of a call that a chart can tell apart.
 const CATEGORIES: [&str; 9] =
@@ -69,6 +71,50 @@ impl ChartInputs<'_> {
             }
         }
         distinct.into()
+    }
+
+    /// Returns the failures of deliveries.
+    pub(crate) fn undelivered(&mut self) -> Arc<[u32]> {
+        if let Some(known) = &self.undelivered {
+            return Arc::clone(known);
+        }
+        let base = Value::map([("message", Value::str("it could not be sent"))]);
+        let values = self.data(UNDELIVERED, &base, None).into_iter();
+        let numbers = values.map(|data| {
+            let input = ModelInput::Event { name: UNDELIVERED.into(), data };
+            self.add(InputChoice::new(input, InputCause::Undelivered))
+        });
+        let numbers: Arc<[u32]> = numbers.collect();
+        self.undelivered = Some(Arc::clone(&numbers));
+        numbers
+    }
+
+    /// Adds the refusal of each fan-out without an ended item: a budget around it may not pay for all items.
+    pub(crate) fn refused_fan_outs(&mut self, state: &ModelState, picks: &mut Vec<Pick>) {
+        for fan_out in state.snapshot.fan_outs() {
+            let counts = fan_out.counts();
+            let id: Arc<str> = self.model.chart.invoke_name(fan_out.invoke).into();
+            let error: Arc<str> = format!("error.invoke.{id}").into();
+            let node = self.model.invokes().find(|(_, invoke)| invoke.id == id).map(|(node, _)| node);
+            let has_budget = node.is_some_and(|node| crate::ceiling::has_budget(self.model, node));
+            if counts.done + counts.failed > 0 || !has_budget || !self.model.chart.handles(&error) {
+                continue;
+            }
+            let call = (fan_out.invoke.0, None, Arc::clone(&error));
+            let known = self.calls.get(&call).cloned();
+            let numbers = known.unwrap_or_else(|| {
+                let refusal = [("category", "limit"), ("message", "the budget does not pay for all items")];
+                let base = Value::map(refusal.map(|(name, text)| (name, Value::str(text))));
+                let values = self.data(&error, &base, None).into_iter();
+                let numbers = values.map(|data| {
+                    let input = ModelInput::Event { name: Arc::clone(&error), data };
+                    self.add(InputChoice::new(input, InputCause::Service))
+                });
+                numbers.collect()
+            });
+            picks.extend(numbers.iter().map(|choice| Pick { choice: *choice, group: 0 }));
+            self.calls.insert(call, numbers);
+        }
     }
 
     /// Returns the results of a call that is not a known chart, as events.

@@ -19,6 +19,8 @@ pub(crate) struct ChartPart<'b> {
     pub(crate) kind: PartKind,
     /// The trigger of the transition it belongs to; `None` for entry, exit and invokes.
     pub(crate) trigger: Option<&'b TransitionTrigger>,
+    /// Something is not done if it fails: its own action, or the rest of the block.
+    pub(crate) skips: bool,
 }
 
 #[derive(Debug)]
@@ -60,7 +62,7 @@ pub(crate) enum ChartRole {
 
 pub(crate) fn of(blueprint: &Blueprint, role: ChartRole) -> Vec<ChartPart<'_>> {
     let has_internal_events = has_internal_events(blueprint);
-    let mut collector = Collector { parts: Vec::new(), trigger: None, has_internal_events };
+    let mut collector = Collector { parts: Vec::new(), trigger: None, skips: false, has_internal_events };
     for node in &blueprint.nodes {
         collector.trigger = None;
         collector.actions(&node.entry);
@@ -111,6 +113,7 @@ const STEERING: [&str; 4] = ["expires", "form", "schema", "fields"];
 struct Collector<'b> {
     parts: Vec<ChartPart<'b>>,
     trigger: Option<&'b TransitionTrigger>,
+    skips: bool,
     /// The chart declares events that do not come from outside.
     has_internal_events: bool,
 }
@@ -125,7 +128,7 @@ fn has_internal_events(blueprint: &Blueprint) -> bool {
 
 impl<'b> Collector<'b> {
     fn add(&mut self, expr: &'b Expr, kind: PartKind) {
-        self.parts.push(ChartPart { expr, kind, trigger: self.trigger });
+        self.parts.push(ChartPart { expr, kind, trigger: self.trigger, skips: self.skips });
     }
 
     fn template(
@@ -157,7 +160,14 @@ impl<'b> Collector<'b> {
     }
 
     fn actions(&mut self, actions: &'b [ActionBlueprint]) {
-        for action in actions {
+        let is_within = self.skips;
+        for (number, action) in actions.iter().enumerate() {
+            // An assignment that fails keeps the old value.
+            let is_harmless = matches!(
+                action.kind,
+                ActionKind::Assign(_) | ActionKind::Emit { .. } | ActionKind::Log { .. }
+            );
+            self.skips = is_within || number + 1 < actions.len() || !is_harmless;
             match &action.kind {
                 ActionKind::Assign(updates) => {
                     updates.iter().for_each(|(slot, expr)| self.add(expr, PartKind::Assign(*slot)));
@@ -204,6 +214,7 @@ impl<'b> Collector<'b> {
                 }
             }
         }
+        self.skips = is_within;
     }
 }
 

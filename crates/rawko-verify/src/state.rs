@@ -17,6 +17,8 @@ pub(crate) struct ModelState {
     pub(crate) expiries: Vec<(u64, i64)>,
     /// One value per monitor: see `monitors`.
     pub(crate) monitors: Vec<i64>,
+    /// Events to others that may be returned as undelivered, if the chart handles that.
+    pub(crate) sent: u8,
 }
 
 impl ModelState {
@@ -37,12 +39,14 @@ impl ModelState {
     pub(crate) fn key(&self, key: &mut Vec<u8>, analysis: &DataAnalysis, relative: &[bool], mode: Mode) {
         key.clear();
         let snapshot = &self.snapshot;
-        key.push(snapshot.status() as u8);
+        key.push(snapshot.status() as u8 | self.sent << 4);
         let frontier = snapshot.configuration().frontier();
         push(key, frontier.len() as i64);
         frontier.iter().for_each(|node| push(key, i64::from(node.0)));
         let is_left_out = |slot: &Slot| mode == Mode::Decided && analysis.inexact.contains(slot);
-        for slot in analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
+        let fallible = &analysis.fallible.slots;
+        let failing = fallible.iter().filter(|slot| !mode.is_general() && !analysis.relevant.contains(slot));
+        for slot in analysis.relevant.iter().chain(failing).filter(|slot| !is_left_out(slot)) {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
             match (value, analysis.saturated.get(slot)) {
                 (Value::Int(number), Some(bound)) if number > bound => {

@@ -6,6 +6,7 @@
 use rawko_chart::PropertyKind;
 use rawko_core::{Unhandled, Value, World};
 
+use crate::analysis::DataAnalysis;
 use crate::builtin::{self, BUILT_IN};
 use crate::clocks::Clocks;
 use crate::explore::{ExplorationLimits, ExplorationResult, Explorer, SharedExploration};
@@ -122,8 +123,10 @@ impl Verification<'_> {
     /// Explores with representative data, then with both outcomes of guards that those do not cover; each again in
     /// shorter steps of time if it matters when inputs arrive. Returns false if a limit ended it.
     fn explore_exactly(&mut self, limits: (usize, usize)) -> bool {
-        let is_undecided = !self.model.analysis.undecided.is_empty()
-            || self.charts[1..].iter().any(|model| !model.child_analysis.undecided.is_empty());
+        let is_open =
+            |analysis: &DataAnalysis| !analysis.undecided.is_empty() || !analysis.fallible.any.is_empty();
+        let is_undecided = is_open(&self.model.analysis)
+            || self.charts[1..].iter().any(|model| is_open(&model.child_analysis));
         let mut is_complete = true;
         for mode in [Mode::Concrete, Mode::Decided].into_iter().take(1 + usize::from(is_undecided)) {
             is_complete &= self.explore_times(mode, limits);

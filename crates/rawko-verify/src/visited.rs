@@ -14,7 +14,8 @@ pub enum Storage {
 #[derive(Debug)]
 pub(crate) struct Visited {
     storage: Storage,
-    /// The number of a state plus one (0: free), with the upper half of its hash.
+    /// The number of a state plus one (0: free), with the upper half of its hash. The place of a slot are the first bits of
+    /// that half, so that a larger table is filled in order and without the keys.
     slots: Vec<u64>,
     /// The length of all keys, as long as they have the same. Not used if compact.
     stride: Option<u32>,
@@ -48,7 +49,7 @@ impl Visited {
         }
         let hash = hash(key);
         let (mask, tag) = (self.slots.len() - 1, hash & TAG);
-        let mut at = hash as usize & mask;
+        let mut at = place(tag, self.slots.len());
         loop {
             let slot = self.slots[at];
             if slot == 0 {
@@ -94,7 +95,7 @@ impl Visited {
 
     /// Returns true if another key may not fit: its place would need more than 32 bits.
     pub(crate) fn is_full(&self) -> bool {
-        self.bytes.len() > FULL || self.length > FULL
+        self.bytes.len() > FULL || self.length > LENGTH_MAX
     }
 
     fn key(&self, number: u32) -> &[u8] {
@@ -117,23 +118,27 @@ impl Visited {
     fn grow(&mut self) {
         let mask = self.slots.len() * 2 - 1;
         let mut slots = vec![0u64; mask + 1];
-        for number in 0..self.length as u32 {
-            let hash = match self.storage {
-                Storage::Exact => hash(self.key(number)),
-                Storage::Compact => self.hashes[number as usize],
-            };
-            let mut at = hash as usize & mask;
+        for slot in self.slots.iter().filter(|slot| **slot != 0) {
+            let mut at = place(*slot, mask + 1);
             while slots[at] != 0 {
                 at = (at + 1) & mask;
             }
-            slots[at] = hash & TAG | u64::from(number + 1);
+            slots[at] = *slot;
         }
         self.slots = slots;
     }
 }
 
+/// Returns the first place to look for a slot in a table of this length, a power of two of at most 32 bits.
+#[inline]
+fn place(slot: u64, length: usize) -> usize {
+    (slot >> (u64::BITS - length.trailing_zeros())) as usize
+}
+
 /// The upper half of a slot.
 const TAG: u64 = 0xffff_ffff_0000_0000;
+/// States for which a table of 32 bits is large enough.
+const LENGTH_MAX: usize = 1 << 31;
 /// Bytes of keys with room for one more.
 const FULL: usize = u32::MAX as usize - (1 << 24);
 

@@ -94,6 +94,11 @@ impl EventPart {
         matches!(self, EventPart::Item | EventPart::Index)
     }
 
+    /// Returns true for the fields that depend on the sender of an event.
+    pub(crate) fn is_of_sender(self) -> bool {
+        matches!(self, EventPart::Origin | EventPart::SendId | EventPart::InvokeId)
+    }
+
     pub(crate) fn named(name: &str) -> Option<EventPart> {
         Self::FIELDS.iter().find(|(field, _)| *field == name).map(|(_, part)| *part)
     }

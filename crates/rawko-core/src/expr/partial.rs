@@ -66,8 +66,11 @@ impl ExprNode {
             | ExprKind::Slot(_)
             | ExprKind::Local(_)
             | ExprKind::Input
-            | ExprKind::Event(EventPart::Data | EventPart::Origin) => {
-                Ok(self.peek(env).cloned().unwrap_or_default())
+            | ExprKind::Event(EventPart::Data) => Ok(self.peek(env).cloned().unwrap_or_default()),
+            // An event from outside may have any sender.
+            ExprKind::Event(part) if part.is_of_sender() => {
+                let value = event_part(env.scope.event, *part).into_value();
+                Ok(if value.is_null() && env.scope.event.is_some() { unknown() } else { value })
             }
             ExprKind::Event(part) => Ok(event_part(env.scope.event, *part).into_value()),
             // Settings, and facts of a particular instance.

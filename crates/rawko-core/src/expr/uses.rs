@@ -38,6 +38,9 @@ pub enum DataUseKind {
     Opaque,
 }
 
+/// Functions that reject some values of their arguments after the first one, although the types are right.
+const REJECTING: [&str; 6] = ["clamp", "format_time", "glob", "replace", "round", "set"];
+
 /// The position of a node in its expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodePosition {
@@ -62,17 +65,43 @@ impl Expr {
         subject(&self.inner.root)
     }
 
-    /// Returns true if the value depends on the time, the agents, the settings or the instance.
+    /// Returns true if the value depends on the time, the agents, the settings, the instance or the sender of the event.
     pub fn reads_world(&self) -> bool {
         let mut reads = false;
         self.inner.root.walk(&mut |node| {
             reads |= match &node.kind {
                 ExprKind::Env | ExprKind::Instance(_) => true,
+                ExprKind::Event(part) => part.is_of_sender(),
                 ExprKind::Call(function, _) => !function.reads_nothing,
                 _ => false,
             }
         });
         reads
+    }
+
+    /// Returns true if a context key that has values of this type keeps it when it is assigned this expression.
+    pub fn keeps_type(&self, slot: crate::ids::Slot, type_name: &str) -> bool {
+        keeps(&self.inner.root, slot, type_name)
+    }
+
+    /// Returns true if the value may fail although its operands have the right types: it divides by something that is not
+    /// a constant, or calls a function that rejects some texts or numbers.
+    pub fn fails_by_value(&self) -> bool {
+        use super::ast::Arithmetic::{Divide, Power, Remainder};
+        let is_zero = |value: &Value| value.as_f64() == Some(0.0);
+        let mut fails = false;
+        self.inner.root.walk(&mut |node| {
+            fails |= match &node.kind {
+                ExprKind::Arithmetic(Divide | Remainder, two) => two[1].constant().is_none_or(is_zero),
+                ExprKind::Arithmetic(Power, two) => two.iter().any(|one| one.constant().is_none()),
+                ExprKind::Call(function, arguments) => {
+                    let is_open = |one: &ExprNode| one.constant().is_none();
+                    REJECTING.contains(&function.name) && arguments.iter().skip(1).any(is_open)
+                }
+                _ => false,
+            };
+        });
+        fails
     }
 
     /// Returns the names that the type of the event is compared with.
@@ -125,6 +154,34 @@ impl Expr {
             _ => return None,
         };
         (by > 0).then_some((slot, by))
+    }
+}
+
+fn keeps(node: &ExprNode, slot: crate::ids::Slot, type_name: &str) -> bool {
+    let is_kept = |part: &ExprNode| keeps(part, slot, type_name);
+    match &node.kind {
+        ExprKind::Constant(value) => value.type_name() == type_name,
+        ExprKind::Slot(of) => *of == slot,
+        // Texts and lists are added to their own kind only.
+        ExprKind::Arithmetic(super::ast::Arithmetic::Add, two) => two.iter().any(is_kept),
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) => type_name == "number",
+        ExprKind::Concat(_) => type_name == "string",
+        ExprKind::List(_) => type_name == "list",
+        ExprKind::Map(_) => type_name == "map",
+        ExprKind::Conditional(three) => three[1..].iter().all(is_kept),
+        ExprKind::Coalesce(two) => two.iter().all(is_kept),
+        ExprKind::Call(function, arguments) => {
+            function.gives.name() == type_name && arguments.first().is_some_and(is_kept)
+        }
+        ExprKind::Not(_)
+        | ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Equal(_)
+        | ExprKind::NotEqual(_)
+        | ExprKind::Order(..)
+        | ExprKind::In(_)
+        | ExprKind::NotIn(_) => type_name == Value::Bool(true).type_name(),
+        _ => false,
     }
 }
 

@@ -139,8 +139,10 @@ impl<'a> Macrostep<'a> {
             None => guard.eval_guard(&self.scope()),
             Some(oracle) if oracle.is_partial() => match guard.holds_partial(&self.scope())? {
                 Some(truth) => Ok(truth),
+                None if oracle.fails(guard) => Err(may_fail()),
                 None => Ok(oracle.decide(guard)),
             },
+            Some(oracle) if oracle.fails(guard) => Err(may_fail()),
             Some(oracle) => oracle.judge(guard, guard.eval_guard(&self.scope())),
         }
     }
@@ -149,8 +151,13 @@ impl<'a> Macrostep<'a> {
     #[inline]
     pub(super) fn value_of(&self, expr: &Expr) -> Result<Value, EvalError> {
         match self.now.oracle {
-            Some(oracle) if oracle.is_partial() => expr.eval_partial(&self.scope()),
-            _ => expr.eval(&self.scope()),
+            None => expr.eval(&self.scope()),
+            Some(oracle) if oracle.is_partial() => {
+                let value = expr.eval_partial(&self.scope())?;
+                if expr::has_unknown(&value) && oracle.fails(expr) { Err(may_fail()) } else { Ok(value) }
+            }
+            Some(oracle) if oracle.fails(expr) => Err(may_fail()),
+            Some(_) => expr.eval(&self.scope()),
         }
     }
 
@@ -213,4 +220,10 @@ impl<'a> Macrostep<'a> {
     pub(super) fn is_over(&self) -> bool {
         self.snapshot.status.is_over()
     }
+}
+
+/// The failure of an expression that an oracle lets fail.
+#[cold]
+fn may_fail() -> EvalError {
+    EvalError { message: "the expression fails with other data".to_owned() }
 }

@@ -26,7 +26,7 @@ use crate::graph::{
     Counterexample, Graph, InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode,
 };
 use crate::inputs::{ChartInputs, Pick};
-use crate::machine::{Machine, StepFacts};
+use crate::machine::{Machine, StepFacts, UNDELIVERED};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, StepScript};
@@ -105,7 +105,12 @@ impl<'m, 's> Explorer<'m, 's> {
             .collect();
         let mut relative = watch.relative();
         relative.extend(questions.iter().map(|_| false));
-        let machine = Machine { chart: &model.chart, world: shared.world, traced: !properties.is_empty() };
+        let machine = Machine {
+            chart: &model.chart,
+            world: shared.world,
+            traced: !properties.is_empty(),
+            sees_undelivered: model.chart.handles(UNDELIVERED),
+        };
         let atoms = || {
             let expressions = properties.iter().flat_map(crate::analysis::expressions);
             expressions.flat_map(|expr| &expr.atoms)
@@ -179,6 +184,10 @@ impl<'m, 's> Explorer<'m, 's> {
         };
         let computing = open.into_iter().map(|text| format!("`{text}` computes with unknown data"));
         self.found.gaps.extend(computing);
+        if self.shared.mode == Mode::Concrete {
+            let failing = analysis.fallible.any.iter().filter(|text| !analysis.undecided.contains(*text));
+            self.found.gaps.extend(failing.map(|text| format!("`{text}` may fail with other data")));
+        }
         self.found.outcomes.outputs = std::mem::take(&mut self.outputs).values;
         self.found.outcomes.errors = std::mem::take(&mut self.errors).values;
         self.widening.join(&mut self.found.outcomes.outputs);
@@ -215,7 +224,7 @@ impl<'m, 's> Explorer<'m, 's> {
         let input = self.model.plain_input(input);
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
-            let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
+            let script = StepScript::new(self.analysis, self.shared.mode, script);
             let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
             let started = self.machine.start(input.clone(), decisions);
             self.add_scripts(script, &mut scripts);
@@ -317,7 +326,11 @@ impl<'m, 's> Explorer<'m, 's> {
         let (mut has_inputs, mut takes_events) = (false, false);
         for pick in &picks {
             let facts = self.step(node, state, &before, &pending, *pick);
-            has_inputs |= facts.1 != InputCause::Wait && (facts.0 || facts.1 != InputCause::Outside);
+            has_inputs |= match facts.1 {
+                InputCause::Outside => facts.0,
+                InputCause::Person | InputCause::Service | InputCause::Timer => true,
+                InputCause::Undelivered | InputCause::Wait => false,
+            };
             takes_events |= facts.0 && facts.1 == InputCause::Outside;
         }
         self.picks = picks;
@@ -353,14 +366,17 @@ impl<'m, 's> Explorer<'m, 's> {
         }
         let asks = !questions.is_empty();
         questions.extend(for_people);
-        let pending = PendingWork {
-            work: work.into(),
-            questions: questions.into(),
-            for_events: for_events.into(),
-            for_both: for_both.into(),
-            timers: timers.into(),
+        // The first number is that of no work, which most states of large charts have.
+        let pending = match pending.is_empty() {
+            true => 0,
+            false => self.found.graph.pending.number(PendingWork {
+                work: work.into(),
+                questions: questions.into(),
+                for_events: for_events.into(),
+                for_both: for_both.into(),
+                timers: timers.into(),
+            }),
         };
-        let pending = self.found.graph.pending.number(pending);
         let at = &mut self.found.graph.nodes[node as usize];
         at.is_expanded = true;
         at.pending = pending;

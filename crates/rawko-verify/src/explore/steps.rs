@@ -35,7 +35,7 @@ impl Explorer<'_, '_> {
     ) -> (bool, InputCause) {
         let choice = self.inputs.choice(pick.choice);
         if self.shared.mode == Mode::Concrete {
-            let (next, facts) = self.taken(state, &choice.input, None);
+            let (next, facts) = self.taken(state, &choice, None);
             self.took(node, (state, next), (before, pending), (pick, &choice), &facts);
             return (facts.handled, choice.cause);
         }
@@ -45,8 +45,8 @@ impl Explorer<'_, '_> {
                 self.found.graph.complete = false;
                 break;
             }
-            let script = StepScript::new(&self.analysis.undecided, self.shared.mode, script);
-            let (next, facts) = self.taken(state, &choice.input, Some(&script));
+            let script = StepScript::new(self.analysis, self.shared.mode, script);
+            let (next, facts) = self.taken(state, &choice, Some(&script));
             self.add_scripts(script, &mut scripts);
             handled |= facts.handled;
             self.took(node, (state, next), (before, pending), (pick, &choice), &facts);
@@ -57,11 +57,15 @@ impl Explorer<'_, '_> {
     fn taken(
         &self,
         state: &ModelState,
-        input: &ModelInput,
+        InputChoice { input, cause, .. }: &InputChoice,
         decisions: Decisions<'_>,
     ) -> (ModelState, StepFacts) {
         let mut next = state.clone();
         let facts = match input {
+            ModelInput::Event { name, data } if *cause == InputCause::Undelivered => {
+                next.sent = next.sent.saturating_sub(1);
+                self.machine.deliver(&mut next, name, data, decisions)
+            }
             ModelInput::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
             ModelInput::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
             ModelInput::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
