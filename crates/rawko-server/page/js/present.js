@@ -5,6 +5,7 @@ import { deliver, retry, sendEvent } from './acting.js';
 import { ago, countdown } from './clock.js';
 import { fill, h, keyed, say } from './dom.js';
 import { icon } from './icons.js';
+import { eachGrid, updateEach } from './items.js';
 import { doing } from './notices.js';
 import { inline } from './prose.js';
 import { href } from './route.js';
@@ -81,7 +82,8 @@ export class Present {
     this.parts.worktree.hidden = !tree;
     keyed(this.tree, tree ? [tree] : [], (it) => JSON.stringify(it), treeRow);
     this.parts.each.hidden = !doc.each?.length;
-    keyed(this.each, doc.each ?? [], (it) => it.invoke, eachGrid, updateEach);
+    const live = this.may.operate ? this.id : null;
+    keyed(this.each, doc.each ?? [], (it) => it.invoke, eachGrid, (element, it) => updateEach(element, it, live));
     this.parts.timers.hidden = !waits.timers.length;
     keyed(this.timers, waits.timers, (it) => `${it.kind}/${it.for}/${it.due_ms}`, timerRow);
     this.family(doc);
@@ -274,32 +276,6 @@ const treeRow = (it) =>
     h('span', { class: 'grow' }, h('strong', null, it.branch), h('span', { class: 'muted' }, ` ${it.path ?? ''}`)),
     it.commit ? h('code', { class: 'muted' }, String(it.commit).slice(0, 10)) : null,
   );
-
-/** A grid with one cell per item of a fan-out; a cell with an instance of its own opens it. */
-export function eachGrid(it) {
-  return h('div', null, h('p', { class: 'muted' }), h('ul', { class: 'items', 'aria-label': `Items of ${it.invoke}` }));
-}
-
-export function updateEach(element, it) {
-  const [words, grid] = element.children;
-  const counts = ['done', 'running', 'error', 'stopped', 'waiting'].filter((word) => it[word]);
-  say(words, `${it.invoke}: ${counts.map((word) => `${it[word]} ${ITEM_WORDS[word]}`).join(', ')} of ${it.total}`);
-  keyed(grid, it.items, (item) => `${item.id}/${item.child ?? ''}`, itemCell, updateItem);
-}
-
-const ITEM_WORDS = { done: 'done', running: 'running', error: 'failed', stopped: 'stopped', waiting: 'waiting' };
-
-function itemCell(item) {
-  return h('li', null, item.child ? h('a', { href: href('instances', item.child) }) : h('span'));
-}
-
-function updateItem(element, item) {
-  const cell = element.firstElementChild;
-  cell.dataset.status = item.status;
-  const more = item.error?.message ?? (item.data === undefined ? '' : brief(item.data, 200));
-  cell.title = `${item.id} ${ITEM_WORDS[item.status]}: ${brief(item.item, 200)}${more ? ` → ${more}` : ''}`;
-  say(cell, String(item.index));
-}
 
 function timerRow(it) {
   return h(

@@ -7,7 +7,7 @@ import { jsonInput } from './forms.js';
 import { icon } from './icons.js';
 import { announce } from './notices.js';
 import { badgesOf } from './badges.js';
-import { eachGrid, updateEach } from './present.js';
+import { eachGrid, updateEach } from './items.js';
 import { editStub, stubWords } from './stubs.js';
 import { Tree } from './tree.js';
 import { brief, complaint, duration, plural } from './words.js';
@@ -204,7 +204,7 @@ export class Simulator {
     this.parts.timers.hidden = !timers.length;
     keyed(this.timers, timers, (it) => `${it.reason}/${it.due_in_ms}`, (it) => h('li', null, icon('clock'), h('span', { class: 'grow' }, it.reason), h('span', { class: 'muted number' }, `in ${duration(it.due_in_ms)}`)));
     this.parts.each.hidden = !each.length;
-    keyed(this.each, each, (it) => it.invoke, eachGrid, updateEach);
+    keyed(this.each, each, (it) => it.invoke, eachGrid, (element, it) => updateEach(element, it));
     this.drawing.badges(badgesOf({ each }));
     const spots = [
       ...sent.flatMap((it) => it.transitions.map((transition) => ({ transition, label: `Send ${it.event}`, run: () => this.send(it.event) }))),

@@ -57,6 +57,11 @@ fn people_answer_send_retry_and_cancel() {
 }
 
 #[test]
+fn one_failed_item_is_opened_and_retried() {
+    drive("items", &[]);
+}
+
+#[test]
 fn people_speak_in_channels() {
     drive("channels", &[]);
 }
