@@ -155,7 +155,7 @@ impl SnapshotReader {
         let instance = Instance::restore(saved, restored.chart, restored.snapshot)
             .with_text_bytes(snapshot_bytes, changes);
         match instance.contradiction() {
-            None => Ok(instance),
+            None => self.store.insist_on_rows(instance.key()).map(|()| instance).map_err(HostError::from),
             Some(what) => {
                 let place = format!("instance `{}`, step {}: {what}", instance.id(), instance.step());
                 Err(StoreError::Damaged(place).into())

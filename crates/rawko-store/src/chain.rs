@@ -44,6 +44,12 @@ pub(crate) fn half(hasher: &blake3::Hasher) -> ChainLink {
     first_half(&hasher.finalize())
 }
 
+/// Returns the first half of the hash of these bytes.
+#[cfg(feature = "sqlite")]
+pub(crate) fn hash(bytes: &[u8]) -> ChainLink {
+    first_half(&blake3::hash(bytes))
+}
+
 fn first_half(hash: &blake3::Hash) -> ChainLink {
     let mut link = START;
     link.copy_from_slice(&hash.as_bytes()[..16]);

@@ -96,6 +96,11 @@ pub trait Store: Send + Sync {
 
     /// Returns the open effects of one instance, or of all.
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError>;
+    /// Fails if rows of an instance are missing that no other check misses: open effects, deliveries. For an instance that is
+    /// about to continue.
+    fn insist_on_rows(&self, _key: InstanceKey) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// Returns the events in flight to one instance, or to all, in order.
     fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError>;
     /// Returns the instances with a timer and its due time, earliest first.

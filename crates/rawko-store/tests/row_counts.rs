@@ -116,10 +116,10 @@ fn a_deleted_effect_delivery_or_message_is_missed() {
         let loaded = if of_message {
             store.inbound(Some(InstanceKey(3))).err()
         } else {
-            store.open_effects(Some(InstanceKey(3))).err()
+            store.insist_on_rows(InstanceKey(3)).err()
         };
         assert_eq!(loaded.is_some(), !sql.starts_with("DELETE FROM inbound"), "{sql}: {loaded:?}");
-        assert_eq!(store.open_effects(Some(InstanceKey(1))).unwrap().len(), 2, "{sql}");
+        assert_eq!(store.insist_on_rows(InstanceKey(1)), Ok(()), "{sql}");
         for problems in [store.report().unwrap().problems, store.damage(None).unwrap().problems] {
             assert!(problems.iter().any(|it| it.contains(what)), "{sql}: {problems:?}");
             assert!(

@@ -159,14 +159,12 @@ fn effects_are_interpreted_by_the_instance_machine_only() {
     let names = ["step", "start", "step_traced", "start_traced"];
     let takes_steps = |text: &str| {
         // Tests in a file may take steps, and so may examples.
-        let code: String =
-            text.split("#[cfg(test)]")
-                .next()
-                .unwrap_or_default()
-                .lines()
-                .fold(String::new(), |code, line| {
-                    if line.trim_start().starts_with("//") { code } else { code + line + "\n" }
-                });
+        let code: String = text.split("#[cfg(test)]").next().unwrap_or_default().lines().fold(
+            String::new(),
+            |code, line| {
+                if line.trim_start().starts_with("//") { code } else { code + line + "\n" }
+            },
+        );
         code.match_indices("rawko_core::").any(|(at, start)| {
             let rest = &code[at + start.len()..];
             let list = match rest.strip_prefix('{') {

@@ -37,7 +37,7 @@ statechart:
   initial: asking
   states:
     asking:
-      invoke: {id: ask, src: human, input: {title: 'Ready?'}, onDone: done, onError: done}
+      invoke: {id: ask, src: human, input: {title: \"'Ready?'\"}, onDone: done, onError: done}
     done: {type: final}
 ";
 

@@ -9,7 +9,7 @@ use super::fault::StoreReadError;
 use super::journal;
 use super::rows::{self, AUDIT, CHART};
 use super::snapshots::SnapshotRow;
-use super::{SqliteStore, instances, seals};
+use super::{SqliteStore, instances, row_counts, seals};
 use crate::StoreError;
 use crate::references;
 use crate::store::Store;
@@ -71,6 +71,7 @@ fn member(connection: &Connection, row: InstanceRow) -> SqliteResult<FamilyMembe
         }
         snapshots.push(saved.into_snapshot());
     }
+    row_counts::check(connection, key)?;
     let effects = seals::effects(connection, key)?;
     let inbound = seals::messages(connection, key)?.into_iter().map(|message| message.event).collect();
     let sql = "SELECT key, step, seal FROM deliveries WHERE instance = ?1 ORDER BY key";

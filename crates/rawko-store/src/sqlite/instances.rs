@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Result, Row, params, params_from_iter};
 use rustc_hash::FxHashMap;
 
-use super::fault::{StoreReadError, is_conversion};
+use super::fault::{StoreReadError, cause, is_conversion};
 use super::rows::{self, FAILED, INSTANCE, int, uint};
 use crate::store::{DrivenInstances, Filter, InstancePage, InstanceTally};
 use crate::{FamilySize, InstanceKey, InstanceRow, InstanceStatus};
@@ -32,7 +32,7 @@ fn only(
     match rows {
         Ok(mut rows) => Ok(rows.pop()),
         Err(error) if is_conversion(&error) => {
-            Err(StoreReadError::Damaged(format!("instance `{name}`: unreadable row: {error}")))
+            Err(StoreReadError::Damaged(format!("instance `{name}`: unreadable row: {}", cause(&error))))
         }
         Err(error) => Err(error.into()),
     }

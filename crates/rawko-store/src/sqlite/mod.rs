@@ -334,6 +334,10 @@ impl Store for SqliteStore {
         }
     }
 
+    fn insist_on_rows(&self, key: InstanceKey) -> Result<(), StoreError> {
+        self.read(|connection| row_counts::check(connection, key))
+    }
+
     fn inbound(&self, key: Option<InstanceKey>) -> Result<Vec<Inbound>, StoreError> {
         match key {
             Some(key) => self.read(|connection| seals::messages(connection, key)),

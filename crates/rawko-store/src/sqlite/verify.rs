@@ -4,6 +4,7 @@
 use rusqlite::{Connection, Result, Row, params};
 use rustc_hash::FxHashMap;
 
+use super::fault::cause;
 use super::journal::{LinkedRecord, indexed_through};
 use super::rows::{self, RECORD, int, uint};
 use super::snapshots::SnapshotRow;
@@ -55,7 +56,7 @@ fn look(
     let sql = format!("SELECT {} FROM instances WHERE key = ?1", rows::INSTANCE);
     let instance = connection.prepare_cached(&sql)?.query_row([key.0], |row| Ok(rows::instance(row)))?;
     if let Err(error) = instance {
-        return Ok(Some(damage(0, format!("unreadable row: {error}"))));
+        return Ok(Some(damage(0, format!("unreadable row: {}", cause(&error)))));
     }
     let mut walk = JournalWalk::default();
     let sql = format!(

@@ -41,23 +41,22 @@ fn doctor(dir: &Path) -> String {
 #[test]
 fn doctor_and_commands_refuse_rows_that_contradict_the_journal() {
     let table = [
-        ("DELETE FROM effects WHERE instance = 1", "step 0: the open effect of `approval` (human) is missing"),
+        ("DELETE FROM effects WHERE instance = 1", "step 0: 1 of 1 open effects are missing"),
         ("UPDATE effects SET invocation = 99 WHERE instance = 1", "step 0: the open effect is damaged: it was modified"),
         ("UPDATE effects SET body = replace(body, 'human', 'humen') WHERE instance = 1", "step 0: the open effect is damaged"),
         ("UPDATE effects SET idempotency = 'r-1/0/9' WHERE instance = 1", "step 0: the open effect is damaged"),
         ("UPDATE effects SET in_doubt = 1 WHERE instance = 1", "step 0: the open effect is damaged"),
-        ("UPDATE instances SET parent_id = 'r-2', parent_invocation = 0, parent_invoke = 'x' WHERE key = 1", "step 0: unreadable row"),
+        ("UPDATE instances SET parent_id = 'r-2', parent_invocation = 0, parent_invoke = 'x' WHERE key = 1", "step 0: unreadable row: id, chart, parent,"),
         (
             "INSERT INTO effects SELECT instance, step, 7, 'service', 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt, seal
              FROM effects WHERE instance = 1",
             "step 0: the open effect is damaged: it was modified",
         ),
-        ("UPDATE instances SET status = 'done' WHERE key = 1", "step 0: its status is done, but its journal ends with active"),
-        ("UPDATE instances SET next_due_ms = 1 WHERE key = 1", "step 0: the due time of its next timer was modified"),
-        (
-            "UPDATE instances SET next_due_ms = NULL WHERE key = 1",
-            "step 0: the due time of its next timer was modified",
-        ),
+        ("UPDATE instances SET status = 'done' WHERE key = 1", "step 0: unreadable row: status, wait, due time, fault,"),
+        ("UPDATE instances SET next_due_ms = 1 WHERE key = 1", "step 0: unreadable row: status, wait, due time, fault,"),
+        ("UPDATE instances SET next_due_ms = NULL WHERE key = 1", "step 0: unreadable row: status, wait, due time, fault,"),
+        ("UPDATE instances SET fault = 'stopped' WHERE key = 1", "step 0: unreadable row: status, wait, due time, fault,"),
+        ("UPDATE instances SET ledger = '{}' WHERE key = 1", "step 0: unreadable row: status, wait, due time, fault,"),
         (
             "UPDATE charts SET text = replace(text, 'onDone: accepted', 'onDone: refused')",
             "instance `r-2`: cannot use the stored snapshot",
