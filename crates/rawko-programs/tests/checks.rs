@@ -79,6 +79,46 @@ async fn compiled_python_in_the_project_decides_nothing() {
     assert_eq!((found.errors_total, found.clean), (1, false), "{found:?}");
 }
 
+/// Compiling the standard library at each start takes longer than most tests.
+#[tokio::test]
+async fn compiled_python_of_installed_modules_is_read_and_not_written() {
+    let project = project(&[("sums.py", SUMS)]);
+    let cache = tempfile::tempdir().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("PATH", &*path), ("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+    let environment: Environment = variables.into_iter().collect();
+    let script = "import os, sys, unittest.case, sums\n\
+        assert os.path.exists(unittest.case.__cached__), unittest.case.__cached__\n\
+        assert not os.path.exists(sums.__cached__), sums.__cached__\n\
+        try: open(os.path.join(sys.pycache_prefix, 'x'), 'w')\n\
+        except OSError: sys.exit(0)\n\
+        sys.exit('the directory can be written')\n";
+    for _ in 0..2 {
+        let check = own(&["python3", "-c", script], CheckFormat::Exit);
+        let confinement = environment.confinement(project.path());
+        let found =
+            run_all(&[check], project.path(), &environment, &confinement, &LanguageServers::default()).await;
+        assert!(found.clean, "{found:?}");
+    }
+    let made = fs::read_dir(cache.path().join("rawko/python")).unwrap().count();
+    assert_eq!(made, 1, "the directory is used again");
+}
+
+#[tokio::test]
+async fn compiling_python_is_a_check_that_leaves_nothing() {
+    let project = project(&[("sums.py", SUMS)]);
+    for command in
+        [["python3", "-m", "compileall", "-q", "."], ["python3", "-m", "py_compile", "sums.py", "sums.py"]]
+    {
+        assert!(run(&[own(&command, CheckFormat::Exit)], project.path()).await.clean, "{command:?}");
+    }
+    assert!(!project.path().join("__pycache__").exists());
+    fs::write(project.path().join("sums.py"), "def add(a, b:\n").unwrap();
+    let found =
+        run(&[own(&["python3", "-m", "compileall", "-q", "."], CheckFormat::Exit)], project.path()).await;
+    assert!(!found.clean, "{found:?}");
+}
+
 const NODE_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\ntest('adds', () => {});\ntest('group', async (t) => {\n  await t.test('one', () => assert.equal(1, 2));\n  await t.test('two', () => assert.equal(2, 3));\n  await t.test('0 failed', () => {});\n});\ntest('later', { todo: true }, () => assert.fail('not yet'));\n";
 
 #[tokio::test]

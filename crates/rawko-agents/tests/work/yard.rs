@@ -157,7 +157,10 @@ impl Yard {
         let path = std::env::var("PATH").unwrap();
         let state = self.state_dir.as_ref().map(|path| ("RAWKO_STATE_DIR", path.to_str().unwrap()));
         let environment: Environment =
-            [("HOME", "/nonexistent"), ("PATH", &path)].into_iter().chain(state).collect();
+            [("HOME", "/nonexistent"), ("PATH", &path), ("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))]
+                .into_iter()
+                .chain(state)
+                .collect();
         let (settings, problems) = Settings::read_in(&root, &environment);
         assert_eq!(told(&problems), "");
         let (mut agent_services, problems) = AgentServices::read(&root, &settings);

@@ -2,6 +2,7 @@
 //! project; the number of errors comes from structured results.
 
 mod base;
+mod bytecode;
 mod control;
 mod custody;
 mod definition;

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use rawko_process::{Confinement, Launch, LaunchError, Profile, ProjectAccess};
 use rawko_settings::Environment;
 
+use super::bytecode;
 use super::definition::{CheckFormat, ProjectCheck};
 use super::formats::{CheckCount, CheckOutput, count, without_report};
 use super::lsp::{self, LanguageServers};
@@ -70,18 +71,15 @@ async fn run(
     servers: &LanguageServers,
 ) -> Result<CheckCount, String> {
     let cwd = directory(root, &check.cwd)?;
-    // A language server outlives the run.
-    let folder = match matches!(check.format, CheckFormat::Lsp { .. }) {
-        true => None,
-        false => Some(Folder::new().map_err(|error| format!("there is no place for its report: {error}"))?),
-    };
-    let has_report = check.command.iter().any(|arg| arg.contains(REPORT));
-    let mut launch = launch(check, folder.as_ref(), environment, confinement)?;
+    let folder =
+        Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
+    let bytecode = Folder::for_bytecode(check).map_err(|error| format!("Python cannot compile: {error}"))?;
+    let mut launch = launch(check, folder.as_ref(), bytecode.as_ref(), environment, confinement)?;
     launch.cwd.clone_from(&cwd);
     if let CheckFormat::Lsp { files } = &check.format {
         return lsp::ask(servers, launch, &cwd, files, check.timeout).await;
     }
-    let report = match folder.as_ref().filter(|_| has_report) {
+    let report = match &folder {
         Some(folder) => Some((folder.0.as_path(), PathBuf::from(REPORT_FILE))),
         None => check.report.as_ref().map(|path| match (path.parent(), path.file_name()) {
             // Settings may name a place outside the project.
@@ -111,31 +109,37 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Variables of every check.
+/// Variables of every check. Python takes compiled code for current if the source has the time, to the second, and the
+/// size of then. A check judges the source: it neither reads compiled code of the project nor leaves any.
 const VARIABLES: [(&str, &str); 2] = [("NO_COLOR", "1"), ("PYTHONDONTWRITEBYTECODE", "1")];
-/// Python takes compiled code for current if the source has the time, to the second, and the size of then. A check judges
-/// the source: it neither reads compiled code of the project nor leaves any. `compileall` needs a place to write to.
-const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
+/// Python looks for compiled code only there.
+const BYTECODE: &str = "PYTHONPYCACHEPREFIX";
 
 /// The report is written outside the project, to a folder of its own.
 fn launch(
     check: &ProjectCheck,
     folder: Option<&Folder>,
+    bytecode: Option<&Folder>,
     environment: &Environment,
     confinement: &Confinement,
 ) -> Result<Launch, String> {
     let (program, args) = check.command.split_first().ok_or("it names no program")?;
     let profile = confinement.profile_of("checks", "", Profile::Program(ProjectAccess::Write));
     let mut confinement = confinement.clone();
-    confinement.extra_write.extend(folder.map(|folder| folder.0.clone()));
+    confinement.extra_write.extend([folder, bytecode].into_iter().flatten().map(|folder| folder.0.clone()));
     let arg = |arg: &String| match folder {
         Some(folder) => arg.replace(REPORT, &folder.report().display().to_string()),
         None => arg.clone(),
     };
     let mut set = environment.named(check.pass_env.iter().map(String::as_str));
     set.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let cache = folder.map_or_else(|| PathBuf::from("/dev/null"), |folder| folder.0.join("python"));
-    set.push((PYTHON_CACHE.to_owned(), cache.display().to_string()));
+    let bytecode = bytecode.map(|folder| folder.0.clone()).or_else(|| {
+        let installed = bytecode::directory(&check.command, environment, &confinement);
+        confinement.extra_read.extend(installed.clone());
+        installed
+    });
+    let bytecode = bytecode.unwrap_or_else(|| PathBuf::from("/dev/null"));
+    set.push((BYTECODE.to_owned(), bytecode.display().to_string()));
     Ok(Launch {
         args: args.iter().map(arg).collect(),
         inherited: environment.all(),
@@ -177,11 +181,23 @@ fn read_report(root: &Path, path: &Path) -> Option<String> {
 
 const REPORT_FILE: &str = "report";
 
-/// A folder for what one run writes outside the project, removed after it.
+/// A folder for the files of one run, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> io::Result<Self> {
+    /// Creates a folder only if the check uses `{report}`.
+    fn for_reports(check: &ProjectCheck) -> io::Result<Option<Self>> {
+        let is_used = check.command.iter().any(|arg| arg.contains(REPORT));
+        is_used.then(Self::create).transpose()
+    }
+
+    /// Creates a folder only if compiling Python is what the check does: it fails if it cannot write.
+    fn for_bytecode(check: &ProjectCheck) -> io::Result<Option<Self>> {
+        let is_compiler = |arg: &String| arg.contains("compileall") || arg.contains("py_compile");
+        check.command.iter().any(is_compiler).then(Self::create).transpose()
+    }
+
+    fn create() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("rawko-check-{}-{number}", std::process::id()));
