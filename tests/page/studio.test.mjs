@@ -68,6 +68,32 @@ const cursor = (page, part) =>
     area.scrollLeft = 0;
   }, part);
 
+test('a late answer does not take back what was chosen', async () => {
+  const { page, close } = await visit(browser, server.address, '#/charts/new');
+  await page.waitForSelector('text=No problems found');
+  let held = null;
+  await page.route('**/v1/charts/suggest', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await cursor(page, '    open:\n');
+  await page.keyboard.type('      inv');
+  await page.waitForSelector('.hints [role=option]:has-text("invoke")');
+  let release = null;
+  held = new Promise((resolve) => (release = resolve));
+  // The list for the letters before is still there.
+  await page.keyboard.type('o');
+  await page.keyboard.press('ArrowDown');
+  await page.waitForSelector('.hints [aria-selected=true]:has-text("invoke")');
+  const answered = page.waitForResponse('**/v1/charts/suggest');
+  release();
+  await answered;
+  await page.waitForTimeout(100);
+  await page.keyboard.press('Enter');
+  assert.match(await page.inputValue('.editor-text'), /\n {6}invoke: /);
+  await close();
+});
+
 test('what fits is suggested while one types, and words are explained', async () => {
   const { page, close } = await visit(browser, server.address, '#/charts/new');
   await page.waitForSelector('text=No problems found');
@@ -86,9 +112,12 @@ test('what fits is suggested while one types, and words are explained', async ()
   await page.waitForSelector('.hints [role=option]:has-text("closed"):has-text("state")');
   await page.keyboard.press('Escape');
   assert.equal(await page.locator('.hints').isVisible(), false);
+  // The verdict on this text, not on one before.
+  const checked = page.waitForResponse((it) => it.url().endsWith('/v1/charts/check') && it.request().postDataJSON().text.includes('onError: closed}\n'));
   await page.keyboard.type('osed, onError: closed}\n');
+  await checked;
   await page.waitForSelector('text=No problems found');
-  assert.match(await page.inputValue('.editor-text'), / {6}invoke: \{src: charge_card, onDone: closed, onError: closed\}\n/);
+  assert.match(await page.inputValue('.editor-text'), / {6}invoke: \{src: charge_card, onDone: closed, onError: closed\}\n {6}on: /);
   await cursor(page, '      af');
   await page.keyboard.press('F1');
   await page.waitForSelector('.hover-note:has-text("Transitions by delay")');

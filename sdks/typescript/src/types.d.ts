@@ -564,7 +564,7 @@ export interface Instance {
   next_due_ms?: number | null;
   outcome?: Outcome | null;
   parent?: ParentRef | null;
-  /** Why it is stalled. */
+  /** Why it is stalled; of one instance also why it was cancelled. */
   reason?: string | null;
   /** Usage so far, including descendants. */
   spent: Spent;
@@ -758,7 +758,7 @@ export interface Match {
   next_due_ms?: number | null;
   outcome?: Outcome | null;
   parent?: ParentRef | null;
-  /** Why it is stalled. */
+  /** Why it is stalled; of one instance also why it was cancelled. */
   reason?: string | null;
   /** Usage so far, including descendants. */
   spent: Spent;
@@ -1048,7 +1048,7 @@ export interface Row {
   next_due_ms?: number | null;
   outcome?: Outcome | null;
   parent?: ParentRef | null;
-  /** Why it is stalled. */
+  /** Why it is stalled; of one instance also why it was cancelled. */
   reason?: string | null;
   /** Usage so far, including descendants. */
   spent: Spent;
@@ -1292,7 +1292,7 @@ export interface Task {
   next_due_ms?: number | null;
   outcome?: Outcome | null;
   parent?: ParentRef | null;
-  /** Why it is stalled. */
+  /** Why it is stalled; of one instance also why it was cancelled. */
   reason?: string | null;
   /** Usage so far, including descendants. */
   spent: Spent;

@@ -171,7 +171,8 @@ export class Editor {
     return lines.slice(0, row).reduce((sum, text) => sum + text.length + 1, 0) + column;
   }
 
-  /** A new line begins as far in as the one before. Tab leaves the field, as everywhere. */
+  /** A new line begins as far in as the one before, also where the rest of a line moves down. Tab leaves the field, as
+   *  everywhere. */
   key(event) {
     if (event.defaultPrevented || event.key !== 'Enter' || this.area.readOnly || event.isComposing) return;
     const start = this.area.selectionStart;
@@ -179,7 +180,8 @@ export class Editor {
     const indent = /^ */.exec(line)[0] + (/:\s*$/.test(line) ? '  ' : '');
     if (!indent) return;
     event.preventDefault();
-    this.replace(start, this.area.selectionEnd, `\n${indent}`);
+    const end = this.area.selectionEnd;
+    this.replace(start, end + /^ */.exec(this.area.value.slice(end))[0].length, `\n${indent}`);
   }
 }
 

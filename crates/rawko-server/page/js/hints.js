@@ -64,7 +64,10 @@ export class Hints {
     if (asked !== this.asked || text !== this.editor.text || offset !== area.selectionStart) return undefined;
     const { from, items } = found ?? { items: [] };
     if (!items.length) return this.close();
-    Object.assign(this, { items, from, at: chosen ? 0 : -1 });
+    // What was chosen from the list before stays chosen: an answer may come between the arrow and Enter.
+    const before = this.open ? this.items[this.at]?.text : undefined;
+    const kept = before === undefined ? -1 : items.findIndex((it) => it.text === before);
+    Object.assign(this, { items, from, at: kept >= 0 ? kept : chosen ? 0 : -1 });
     fill(
       this.list,
       items.map((it, at) =>

@@ -624,7 +624,7 @@ class Instance(TypedDict):
     outcome: NotRequired[Outcome | None]
     parent: NotRequired[ParentRef | None]
     reason: NotRequired[str | None]
-    """Why it is stalled."""
+    """Why it is stalled; of one instance also why it was cancelled."""
     spent: Spent
     """Usage so far, including descendants."""
     status: InstanceStatus
@@ -822,7 +822,7 @@ class Match(TypedDict):
     outcome: NotRequired[Outcome | None]
     parent: NotRequired[ParentRef | None]
     reason: NotRequired[str | None]
-    """Why it is stalled."""
+    """Why it is stalled; of one instance also why it was cancelled."""
     spent: Spent
     """Usage so far, including descendants."""
     status: InstanceStatus
@@ -1121,7 +1121,7 @@ class Row(TypedDict):
     outcome: NotRequired[Outcome | None]
     parent: NotRequired[ParentRef | None]
     reason: NotRequired[str | None]
-    """Why it is stalled."""
+    """Why it is stalled; of one instance also why it was cancelled."""
     spent: Spent
     """Usage so far, including descendants."""
     status: InstanceStatus
@@ -1376,7 +1376,7 @@ class Task(TypedDict):
     outcome: NotRequired[Outcome | None]
     parent: NotRequired[ParentRef | None]
     reason: NotRequired[str | None]
-    """Why it is stalled."""
+    """Why it is stalled; of one instance also why it was cancelled."""
     spent: Spent
     """Usage so far, including descendants."""
     status: InstanceStatus
