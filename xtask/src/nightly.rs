@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 20] = [
+const JOBS: [Job; 21] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -52,6 +52,15 @@ const JOBS: [Job; 20] = [
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet: ",
+    },
+    Job {
+        name: "worktrees",
+        package: "rawko",
+        test: "cli",
+        filter: "a_killed_host_loses_no_work_of_worktrees",
+        variable: "RAWKO_KILLS",
+        amount: 40,
+        result: "worktrees: ",
     },
     Job {
         name: "fleet-restate",
