@@ -101,9 +101,20 @@ def w9():
          "next": log})
 
 
+def w10():
+    """A fan-out: one call for each number, all at once; whoever is invoked answers at once."""
+    return chart("w10", "working", {
+        "working": {"type": "atomic", "invoke": {
+            "id": "items", "src": "stub", "each": "range(input.items)", "max_concurrent": 100_000,
+            "input": {"n": "item"}, "onDone": {"target": "done", "actions": ["keep"]}}},
+        "done": {"type": "final"}},
+        {"results": None},
+        {"keep": {"type": "assign", "context_updates": {"results": "event.data"}}})
+
+
 def main():
     stale = []
-    for name, document in {"w1": w1(), "w2": w2(), "w3": w3(), "w4": w4(), "w5": w5(), "w9": w9()}.items():
+    for name, document in {"w1": w1(), "w2": w2(), "w3": w3(), "w4": w4(), "w5": w5(), "w9": w9(), "w10": w10()}.items():
         path = HERE / f"{name}.json"
         text = json.dumps(document, indent=None if name == "w5" else 1) + "\n"
         if "--check" not in sys.argv:

@@ -54,6 +54,15 @@ const JOBS: [Job; 21] = [
         result: "fleet: ",
     },
     Job {
+        name: "worktrees",
+        package: "rawko",
+        test: "cli",
+        filter: "a_killed_host_loses_no_work_of_worktrees",
+        variable: "RAWKO_KILLS",
+        amount: 40,
+        result: "worktrees: ",
+    },
+    Job {
         name: "fleet-restate",
         package: "rawko",
         test: "restate",

@@ -6,6 +6,7 @@ pub const W3: &str = include_str!("../charts/w3.json");
 pub const W4: &str = include_str!("../charts/w4.json");
 pub const W5: &str = include_str!("../charts/w5.json");
 pub const W9: &str = include_str!("../charts/w9.json");
+pub const W10: &str = include_str!("../charts/w10.json");
 
 /// The two events of W5.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -319,6 +319,8 @@ pub struct InvokeSpec {
     pub retry: Option<Retry>,
     /// The list over which it runs, once per item.
     pub each: Option<Box<EachSpec>>,
+    /// True with `isolation: worktree`: an agent gets it with its input.
+    pub isolated: bool,
     /// Ids of the invokes that only an approval of this one allows. For `rawko verify`.
     pub guards: Vec<Arc<str>>,
 }

@@ -12,6 +12,7 @@ use crate::configuration::{Active, Configuration};
 use crate::events::EventSpec;
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
 use crate::rules::ContextRules;
+use crate::service::ServiceName;
 use crate::snapshot::{FailedWork, Invocation, UnhandledFailure};
 use crate::tables::Tables;
 use crate::value::Value;
@@ -186,19 +187,15 @@ impl Chart {
         self.tables.invokes[range].get(invoke)?.each.as_deref()
     }
 
-    /// Returns true if a node's invoke has `isolation: worktree`.
+    /// Returns true if a node's invoke runs agents in worktrees (`isolation: worktree`).
     pub fn is_isolated(&self, node: NodeId, invoke: usize) -> bool {
         let range = self.tables.node(node).invokes.usize();
         let Some(spec) = self.tables.invokes[range].get(invoke) else { return false };
-        match &spec.input {
-            DataTemplate::Map(entries) => entries.iter().any(|(key, value)| {
-                let is_worktree =
-                    matches!(value, DataTemplate::Literal(value) if value.as_str() == Some("worktree"));
-                &**key == "isolation" && is_worktree
-            }),
-            DataTemplate::Literal(value) => value.get("isolation").as_str() == Some("worktree"),
-            DataTemplate::Expr(_) | DataTemplate::List(_) => false,
-        }
+        let is_agent = match &spec.src {
+            DataTemplate::Literal(src) => src.as_str().is_some_and(ServiceName::is_agent),
+            DataTemplate::Expr(_) | DataTemplate::Map(_) | DataTemplate::List(_) => true,
+        };
+        spec.isolated && is_agent
     }
 
     /// Returns the context keys, indexed by slot.

@@ -131,6 +131,11 @@ pub struct ServiceName<'n> {
 }
 
 impl<'n> ServiceName<'n> {
+    /// Returns true for the name of an agent.
+    pub fn is_agent(name: &str) -> bool {
+        ServiceName::of(name).class == ServiceClass::Agent
+    }
+
     /// Splits a service name into its class and member.
     pub fn of(name: &'n str) -> Self {
         if name == HUMAN {

@@ -102,9 +102,7 @@ impl Peer {
 
     pub(crate) fn can(self, workload: &str) -> bool {
         let workloads: &[&str] = match self {
-            Peer::Rawko => {
-                &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st", "hook"]
-            }
+            Peer::Rawko => &super::run::WORKLOADS,
             Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
             Peer::Sqlite => &["w8"],
             Peer::LangGraph => &["w8", "w9", "w9d"],
@@ -124,7 +122,7 @@ impl Peer {
     /// Returns the command that runs one workload once and prints the protocol's lines.
     pub(crate) fn bench(self, tools: &Tools, workload: &str, n: u64) -> Command {
         let mut command = match self {
-            Peer::Rawko if matches!(workload, "w8" | "w9d" | "park") => Command::new(&tools.durable),
+            Peer::Rawko if matches!(workload, "w8" | "w9d" | "w10d" | "park") => Command::new(&tools.durable),
             Peer::Rawko | Peer::RawkoTrace => Command::new(&tools.rawko_bench),
             Peer::Table | Peer::Statig | Peer::Sqlite => Command::new(&tools.limits),
             Peer::LangGraph if workload == "w8" => tools.python("langgraph_w8.py"),

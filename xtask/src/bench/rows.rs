@@ -122,6 +122,8 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     cpu("w9d", "us_per_iteration", "W9 on disk", "µs", None, &[Share { of: Peer::LangGraph, parts: 10.0 }]),
     wall("w9d", "commits_per_iteration", "W9 commits", "an iteration", &[AtMost(3.0)]),
+    cpu("w10", "us_per_item", "W10 fan-out, an item", "µs", None, &[AtMost(50.0)]),
+    cpu("w10d", "us_per_item", "W10 on disk, an item", "µs", None, &[]),
     wall("park", "restart_ms", "Restart on 10,000 parked", "ms", &[AtMost(2_000.0)]),
     wall("park", "resident_mb", "10,000 parked", "MB", &[AtMost(100.0)]),
     wall("st", "start_ms", "ST first transition", "ms", &[AtMost(5.0)]),

@@ -12,8 +12,8 @@ use super::tools::Tools;
 use super::{hook, progress, startup};
 
 /// In the order of the table.
-pub(crate) const WORKLOADS: [&str; 14] =
-    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "park", "st", "hook"];
+pub(crate) const WORKLOADS: [&str; 16] =
+    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "w10", "w10d", "park", "st", "hook"];
 
 pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
     let mut samples = Samples::default();
@@ -62,7 +62,7 @@ fn events(peer: Peer, workload: &str) -> u64 {
         "w8" => (200_000, 20_000, 1_280),
         "w9" => (200_000, 20_000, 1_000),
         "w9d" => (5_000, 5_000, 500),
-        "park" => (10_000, 10_000, 10_000),
+        "w10" | "w10d" | "park" => (10_000, 10_000, 10_000),
         _ => (100_000, 100_000, 20_000),
     };
     match peer.language() {

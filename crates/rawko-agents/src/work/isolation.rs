@@ -180,6 +180,9 @@ pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result
     let Some(tree) = worktrees.of_instance(owner).map_err(failed)? else {
         // Removed by an earlier attempt of this call: it had no changes.
         let removed = worktrees.removed_of(owner).map_err(failed)?;
+        if let Some(tree) = &removed {
+            worktrees.remove(history, tree).await.map_err(failed)?;
+        }
         return Ok(CloseOutput { worktree: removed.as_ref().map(unchanged) });
     };
     let changes = worktrees.changes(history, &tree).await.map_err(failed)?;

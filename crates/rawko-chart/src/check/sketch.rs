@@ -155,6 +155,7 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let literal = || DataTemplate::Literal(Value::str(id));
         nodes[number].invokes.push(InvokeSpec {
             each: None,
+            isolated: false,
             guards: Vec::new(),
             id: id.into(),
             src: literal(),

@@ -51,6 +51,7 @@ pub(crate) struct MoreDef<'a> {
     pub(crate) output: Option<NodeView<'a>>,
     pub(crate) docs: DocsDef<'a>,
     pub(crate) policy: PolicyDef<'a>,
+    pub(crate) isolation: Option<NodeView<'a>>,
 }
 
 impl<'a> StateDef<'a> {

@@ -36,6 +36,7 @@ pub(crate) fn misplaced(kind: NodeKind) -> &'static [&'static str] {
             "tools",
             "budget",
             "loop",
+            "isolation",
         ],
     }
 }

@@ -187,6 +187,7 @@ records! {
         Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use here.";
         Budget "budget" ValueShape::Record(&BUDGET), "The budget of agents here.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents here.";
+        Isolation "isolation" Word(&["worktree", "none"]), "`worktree`: each agent that is invoked here works in a copy of the project with a branch of its own.";
     }
 
     InitialKey INITIAL "initial" "an initial transition" requires ["target"] {

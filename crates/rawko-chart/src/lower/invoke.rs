@@ -34,7 +34,7 @@ impl<'a> Lowering<'a> {
         }
         let input = self.optional_template(invoke.input, TextRule::Expression);
         self.check_input(&src, &input, invoke);
-        let input = self.isolated(input, &src, invoke);
+        let isolated = self.isolated(node, &src, invoke);
         let spec = InvokeSpec {
             id,
             src,
@@ -43,6 +43,7 @@ impl<'a> Lowering<'a> {
             on_timeout: invoke.on_timeout.is_some(),
             retry: invoke.retry.map(|view| self.retry(view)),
             each,
+            isolated,
             guards: invoke.guards.map(texts).unwrap_or_default().into_iter().map(Into::into).collect(),
         };
         self.leave_each();
@@ -56,33 +57,22 @@ impl<'a> Lowering<'a> {
         (spec, places)
     }
 
-    /// Adds `isolation` to an agent's input. Any input but a map is its prompt.
-    fn isolated(&mut self, input: DataTemplate, src: &DataTemplate, invoke: &InvokeDef<'a>) -> DataTemplate {
-        let Some(view) = invoke.isolation.filter(|view| view.text() == Some("worktree")) else {
-            return input;
+    /// Returns true with `isolation: worktree`, on the invoke or on the nearest state that has a value.
+    fn isolated(&mut self, node: u32, src: &DataTemplate, invoke: &InvokeDef<'a>) -> bool {
+        let is_worktree = |view: NodeView<'a>| view.text() == Some("worktree");
+        let Some(view) = invoke.isolation else {
+            let states = &self.chart.states;
+            let mut above = std::iter::successors(Some(node), |at| states[*at as usize].parent);
+            return above.find_map(|at| states[at as usize].more().isolation).is_some_and(is_worktree);
         };
-        if let DataTemplate::Literal(Value::Str(src)) = src
+        if is_worktree(view)
+            && let DataTemplate::Literal(Value::Str(src)) = src
             && ServiceName::of(src).class != ServiceClass::Agent
         {
             let message = format!("`isolation` takes effect only on agents, and `{src}` is none");
             self.report(TYPE_MISMATCH.at(view.span(), message).help("isolate the agents that it runs"));
         }
-        let own = || (Arc::from("isolation"), DataTemplate::Literal(Value::str("worktree")));
-        match input {
-            DataTemplate::Literal(Value::Null) => DataTemplate::Map(vec![own()]),
-            DataTemplate::Literal(Value::Map(map)) => {
-                let entries =
-                    map.iter().map(|(key, value)| (Arc::clone(key), DataTemplate::Literal(value.clone())));
-                DataTemplate::Map(entries.chain([own()]).collect())
-            }
-            DataTemplate::Map(mut entries) => {
-                entries.push(own());
-                DataTemplate::Map(entries)
-            }
-            prompt @ (DataTemplate::Literal(_) | DataTemplate::Expr(_) | DataTemplate::List(_)) => {
-                DataTemplate::Map(vec![("prompt".into(), prompt), own()])
-            }
-        }
+        is_worktree(view)
     }
 
     /// The input against the spec of the service, where the service is known.

@@ -83,6 +83,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
                 StateKey::Tools => state.more_mut().policy.tools = Some(value),
                 StateKey::Budget => state.more_mut().policy.budget = Some(value),
                 StateKey::Loop => state.more_mut().policy.loop_control = Some(value),
+                StateKey::Isolation => state.more_mut().isolation = Some(value),
             }
         }
         state.kind = self.kind(&below);

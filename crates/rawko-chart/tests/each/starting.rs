@@ -121,3 +121,49 @@ fn results_by_name_end_an_item_or_the_whole() {
         -job[2]"#]]
     .assert_eq(&walk.effects());
 }
+
+/// `isolation` of an invoke or of the nearest state, for agents only. An input that is no map is the prompt.
+#[test]
+fn agents_of_an_isolated_state_work_in_worktrees() {
+    let src = "src: {expr: \"item == 'b' ? 'svc' : 'agent:' ~ item\"}, each: context.list";
+    let inputs = [
+        ("input: {file: item}", "{\"file\":\"ITEM\"", ","),
+        ("input: \"{file: item}\"", "{\"file\":\"ITEM\"", ","),
+        ("input: item", "\"ITEM\"", ""),
+        ("max_concurrent: 3", "null", ""),
+    ];
+    for (input, expected, comma) in inputs {
+        for (own, state, is_isolated) in [
+            (", isolation: worktree", "", true),
+            ("", "      isolation: worktree", true),
+            (", isolation: none", "      isolation: worktree", false),
+            (", isolation: worktree", "      isolation: none", true),
+            ("", "", false),
+        ] {
+            let walk = Walk::new(&format!("{src}, {input}{own}"), state, "{}");
+            let plain = |item: &str| {
+                let text = expected.replace("ITEM", item);
+                // A text alone is shown as it is.
+                if comma.is_empty() { text.replace('"', "") } else { text + "}" }
+            };
+            let agent = |item: &str| {
+                let text = expected.replace("ITEM", item);
+                match (is_isolated, &*text) {
+                    (false, _) => plain(item),
+                    (true, "null") => "{\"isolation\":\"worktree\"}".to_owned(),
+                    (true, _) if comma.is_empty() => {
+                        format!("{{\"prompt\":{text},\"isolation\":\"worktree\"}}")
+                    }
+                    (true, _) => format!("{text},\"isolation\":\"worktree\"}}"),
+                }
+            };
+            let all = [
+                format!("+job[0] agent:a {}", agent("a")),
+                format!("+job[1] svc {}", plain("b")),
+                format!("+job[2] agent:c {}", agent("c")),
+            ];
+            assert_eq!(walk.effects(), all.join("\n"), "{input}{own} / {state}");
+            assert_eq!(walk.chart.is_isolated(walk.chart.find("work").unwrap(), 0), is_isolated);
+        }
+    }
+}

@@ -196,7 +196,8 @@ impl FanOut {
             JoinRule::Settled => (done + failed == all, false),
             JoinRule::Any | JoinRule::AtLeast(_) => {
                 let wanted = needed(spec.join);
-                (done >= wanted, failed > all.saturating_sub(wanted))
+                // A migration may bring a join that needs more than there are.
+                (done >= wanted, failed.saturating_add(wanted) > all)
             }
         };
         match (met, missed) {

@@ -7,12 +7,13 @@ use super::StepError;
 use super::items::item_name;
 use super::run::Macrostep;
 use super::trace::{Retrying, TraceEntry};
-use crate::blueprint::{Backoff, Retry};
+use crate::blueprint::{Backoff, InvokeSpec, Retry};
 use crate::effect::{Effect, Invoke};
 use crate::event::NamedEvent;
 use crate::ids::{InvokeId, NodeId};
+use crate::service::ServiceName;
 use crate::snapshot::{FailedWork, Invocation, TimerPurpose, UnhandledFailure};
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 impl Macrostep<'_> {
     pub(super) fn start_invokes(&mut self) {
@@ -42,6 +43,7 @@ impl Macrostep<'_> {
         let spec = self.tables().invoke(invoke);
         let src = self.render_text(&spec.src).map_err(|error| format!("`src`: {}", error.message))?;
         let input = self.render(&spec.input).map_err(|error| format!("`input`: {}", error.message))?;
+        let input = isolated(spec, &src, input);
         Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input, item: None })
     }
 
@@ -278,4 +280,18 @@ pub(super) fn backoff_ms(retry: &Retry, attempt: u32) -> u64 {
         }
     };
     delay.min(retry.max_delay_ms)
+}
+
+/// Adds `isolation` to the input of an agent. Any input but a map is its prompt.
+pub(super) fn isolated(spec: &InvokeSpec, src: &str, input: Value) -> Value {
+    if !spec.isolated || !ServiceName::is_agent(src) {
+        return input;
+    }
+    let mut map = match input {
+        Value::Map(map) => Arc::unwrap_or_clone(map),
+        Value::Null => Map::default(),
+        prompt => Map::from_iter([("prompt".into(), prompt)]),
+    };
+    map.insert("isolation".into(), Value::str("worktree"));
+    Value::Map(Arc::new(map))
 }

@@ -34,6 +34,7 @@ impl Macrostep<'_> {
     fn item_parts(&self, spec: &InvokeSpec) -> Result<(Arc<str>, Value, Option<u64>), String> {
         let src = self.render_text(&spec.src).map_err(|error| format!("`src`: {}", error.message))?;
         let input = self.render(&spec.input).map_err(|error| format!("`input`: {}", error.message))?;
+        let input = super::invokes::isolated(spec, &src, input);
         Ok((src, input, self.item_timeout(spec)?))
     }
 

@@ -262,6 +262,7 @@ const LISTS: &[&str] = &["[1, 2, 3]", "[]", "null", "[context.n]", "context.n", 
 
 fn invoke(dice: &mut Dice) -> InvokeSpec {
     InvokeSpec {
+        isolated: dice.chance(10),
         guards: Vec::new(),
         id: "job".into(),
         src: literal("svc"),

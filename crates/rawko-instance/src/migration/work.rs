@@ -130,7 +130,7 @@ impl MigrationJob<'_> {
         if self.reasons.is_empty() && !open.is_pending(self.new) {
             let id = self.old.invoke_name(old).to_owned();
             self.refuse(format!(
-                "the join of `{id}` in the new chart is decided by its finished items already"
+                "the join of `{id}` in the new chart is decided already, by its finished items or their number"
             ));
         }
         Some(open)

@@ -292,6 +292,13 @@ fn open_calls_keep_their_id_and_have_an_heir_or_an_end() {
     let moved = "s: {invoke: {src: pay, onDone: b, onError: b}}, b: {}, a: {always: s}";
     let (pay, bill, ask) = (call("pay", "pay"), call("bill", "pay"), call("pay", "human"));
     let each = "a: {invoke: {id: pay, src: pay, each: '[1, 2]', onDone: b, onError: b}}, b: {}";
+    let least = |count: &str| {
+        format!(
+            "a: {{invoke: {{id: pay, src: pay, each: range(2), join: {{at_least: {count}}}, onDone: b, onError: b}}}}, b: {{}}"
+        )
+    };
+    let decided =
+        "the join of `pay` in the new chart is decided already, by its finished items or their number";
     let more = "a: {invoke: [{id: pay, src: pay, onDone: b, onError: b}, {id: mail, src: mail, onDone: b, onError: b}]}, b: {}";
     check(&[
         Pair { old: ("", &pay), events: &[], new: ("", &pay), map: "", expected: Ok("a; pay#1 of pay") },
@@ -340,6 +347,21 @@ fn open_calls_keep_their_id_and_have_an_heir_or_an_end() {
             new: ("", each),
             map: "",
             expected: Ok("a; pay[1]#3 of pay"),
+        },
+        Pair {
+            old: ("", &least("2")),
+            events: &["@pay[0]"],
+            new: ("", &least("1")),
+            map: "",
+            expected: Err(&[decided]),
+        },
+        // It could never be met.
+        Pair {
+            old: ("", &least("2")),
+            events: &["@pay[0]"],
+            new: ("", &least("3")),
+            map: "",
+            expected: Err(&[decided]),
         },
         // A call of the new chart starts; one that has ended does not start again.
         Pair {

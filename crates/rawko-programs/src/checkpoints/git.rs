@@ -192,7 +192,8 @@ impl Git {
             pipe.write_all(b"\nget-mark :1\nls :1 \"\"\ndone\n").await?;
             Ok(marks)
         };
-        let args = ["fast-import", "--quiet", "--done"];
+        // The ref may have a commit of a process that was killed before it noted it.
+        let args = ["fast-import", "--quiet", "--done", "--force"];
         let (output, marks) = self.exchange(&args, &[], feed).await?;
         let output = String::from_utf8_lossy(&output).into_owned();
         let mut lines = output.lines();

@@ -130,14 +130,13 @@ impl Worktrees {
             removed => removed,
         };
         removed?;
-        if tree.is_git {
-            // A leftover entry of git does no harm, and `git worktree prune` removes it.
-            let _turn = self.adding.lock().await;
-            let _ = repository::forget(history, &tree.path).await;
-            if tree.removal == Some(Removal::Whole) {
-                let _ = repository::remove_branch(history, tree).await;
-            }
+        // A leftover entry of git does no harm, and `git worktree prune` removes it. Without git there is none.
+        let turn = self.adding.lock().await;
+        let _ = repository::forget(history, &tree.path).await;
+        if tree.removal == Some(Removal::Whole) {
+            let _ = repository::remove_branch(history, tree).await;
         }
+        drop(turn);
         for kind in ["base", "touched", "conflict"] {
             let _ = fs::remove_file(self.file(&tree.name, kind));
         }

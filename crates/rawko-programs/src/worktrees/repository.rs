@@ -30,7 +30,7 @@ pub(super) async fn add(
     };
     // Later ones replace earlier ones.
     kept.extend(index::unchanged(&git, history.root(), files, now).await?);
-    let reference = format!("refs/rawko/worktrees/{}", rawko_settings::short_hash(tree.name.as_bytes()));
+    let reference = beginning(tree);
     let request = ImportRequest {
         reference: &reference,
         parent: head.as_deref(),
@@ -53,6 +53,11 @@ pub(super) async fn add(
         .await?;
     git.run(&["update-ref", "-d", &reference], &[], Vec::new()).await?;
     Ok(base)
+}
+
+/// The ref that keeps the first commit of a copy until its branch has it.
+fn beginning(tree: &Worktree) -> String {
+    format!("refs/rawko/worktrees/{}", rawko_settings::short_hash(tree.name.as_bytes()))
 }
 
 /// Files of HEAD that no checkpoint has, although they exist: secrets, rawko's own, submodules.
@@ -149,7 +154,10 @@ fn real_place(file: &Path) -> Option<PathBuf> {
 
 pub(super) async fn remove_branch(history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
     let git = history.repository().ok_or(io::ErrorKind::NotFound)?;
-    git.run(&["update-ref", "-d", &format!("refs/heads/{}", tree.name)], &[], Vec::new()).await.map(drop)
+    for reference in [format!("refs/heads/{}", tree.name), beginning(tree)] {
+        git.run(&["update-ref", "-d", &reference], &[], Vec::new()).await?;
+    }
+    Ok(())
 }
 
 fn above(path: &Path) -> &Path {

@@ -196,7 +196,7 @@ fn record(scene: &CopyScene) -> std::path::PathBuf {
     list.find(|entry| entry.file_name().to_string_lossy().ends_with(".tree.json")).unwrap().path()
 }
 
-/// What is deleted when a process is killed is not the work of an agent.
+/// Deletions of a process that was killed are not the work of an agent.
 #[tokio::test]
 async fn a_removal_that_was_killed_is_not_a_change() {
     let scene = CopyScene::new();
@@ -249,4 +249,44 @@ async fn a_conflict_that_was_being_written_is_completed() {
     assert_eq!(merge().await.unwrap().files, ["shared.txt"]);
     assert_eq!(fs::read_to_string(root.join("shared.txt")).unwrap(), "one\nboth\n");
     assert_eq!(fs::read_to_string(root.join("own.txt")).unwrap(), "of the person\n");
+}
+
+/// A host that is killed while it makes a copy leaves a ref and an entry of git. The next one makes the copy.
+#[tokio::test]
+async fn a_copy_that_was_being_made_is_made_again() {
+    let scene = CopyScene::new();
+    scene.commit();
+    let root = scene.root();
+    fs::write(root.join("shared.txt"), "not committed\n").unwrap();
+    let (history, worktrees) = (scene.scene.open(), scene.worktrees());
+    let tree = worktrees.open(&history, "task.a.1", "rawko/task/a.1").await.unwrap();
+    let file = record(&scene);
+    let name = file.file_name().unwrap().to_str().unwrap().replace(".tree.json", "");
+    // As if it were killed before the record: another commit has the ref.
+    fs::remove_file(&file).unwrap();
+    let stale = git(root, &["commit-tree", "-m", "stale", "HEAD^{tree}"]);
+    git(root, &["update-ref", &format!("refs/rawko/worktrees/{name}"), stale.trim()]);
+    let again = worktrees.open(&history, "task.a.1", "rawko/task/a.1").await.unwrap();
+    assert!(again.is_git, "{again:?}");
+    assert_eq!(again.path, tree.path);
+    assert_eq!(git(&tree.path, &["show", "HEAD:shared.txt"]), "not committed\n");
+    worktrees.remove(&history, &again).await.unwrap();
+    assert_eq!(git(root, &["for-each-ref", "refs/heads/rawko", "refs/rawko/worktrees"]), "");
+    assert_eq!(git(root, &["worktree", "list"]).lines().count(), 1);
+}
+
+/// A checkpoint whose commit was made before a kill is made again with a commit.
+#[tokio::test]
+async fn a_checkpoint_that_was_being_made_is_made_again() {
+    let scene = CopyScene::new();
+    scene.commit();
+    let history = scene.scene.open();
+    history.now().await.unwrap();
+    let stale = git(scene.root(), &["commit-tree", "-m", "stale", "HEAD^{tree}"]);
+    git(scene.root(), &["update-ref", "refs/rawko/task/2", stale.trim()]);
+    history.begin(&super::author(1)).await.unwrap();
+    fs::write(scene.root().join("new"), "1").unwrap();
+    let entry = history.end(&super::author(1)).await.unwrap().unwrap();
+    assert_eq!(entry.reference.as_deref(), Some("refs/rawko/task/2"));
+    assert_eq!(git(scene.root(), &["rev-parse", "refs/rawko/task/2"]).trim(), entry.commit.unwrap());
 }

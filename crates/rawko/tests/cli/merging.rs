@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
@@ -180,6 +181,97 @@ fn a_merge_whose_checks_were_killed_is_judged_by_the_next_host() {
             assert!(before.keys().all(|path| files(dir)[path] == before[path]));
         }
     }
+}
+
+/// Starts agents in worktrees and kills the host again and again, also while copies are made and removed and merges are
+/// judged: every agent's work is merged once, and only that. `RAWKO_KILLS=20` kills more often.
+#[test]
+fn a_killed_host_loses_no_work_of_worktrees() {
+    let kills_max: usize =
+        std::env::var("RAWKO_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(3);
+    let agents: Vec<_> = (0..6).map(|number| agent(&format!("c{number}"), "")).collect();
+    let mut script = String::new();
+    for number in 0..6 {
+        // A call that was interrupted is made again, with the same result. The last agent changes nothing.
+        let work = match number {
+            0 => "sed -i 's/^first$/first by c0/' shared.txt; echo by c0 > f0.txt",
+            1 => "sed -i 's/^last$/last by c1/' shared.txt; echo by c1 > f1.txt",
+            2 => "rm -f removed.txt; echo by c2 > f2.txt",
+            5 => "true",
+            _ => "echo x > fN.txt",
+        };
+        let work = work.replace('N', &number.to_string());
+        // Equal calls would be a loop.
+        let call = |time: u32| {
+            format!(
+                "    - tool_calls: [{{name: Bash, input: {{command: \"{work}; sleep 0.1; : {time}\"}}}}]\n"
+            )
+        };
+        let calls: String = (0..4).map(call).collect();
+        script += &format!("- agent: c{number}\n  steps:\n{calls}    - text: Done.\n");
+    }
+    let check = "phases: {validate: {checks: [{name: small, command: \"sleep 0.1; test ! -e f3.txt\"}]}}\n";
+    let settings = SETTINGS.replace("phases: {validate: {checks: []}}\n", check);
+    let dir = project(&settings, &agents, &script);
+    let dir = dir.path();
+    let chart = MERGING.replace("onDone: {target: looking,", "onDone: {target: merging,");
+    fs::write(dir.join("merging.yaml"), chart).unwrap();
+    fs::write(dir.join("shared.txt"), "first\n2\n3\n4\n5\n6\n7\nlast\n").unwrap();
+    fs::write(dir.join("removed.txt"), "old\n").unwrap();
+    fs::write(dir.join(".gitignore"), ".local/\n.cache/\n").unwrap();
+    git(dir, &["init", "-q"]);
+    git(dir, &["add", "-A"]);
+    git(dir, &["commit", "-qm", "first"]);
+    let (before, standing_before) = (files(dir), standing(dir));
+    let mut kills = 0;
+    loop {
+        // It may have been killed before the first commit.
+        let args = match run(dir, &["show", "m"], "").code {
+            Some(0) => vec!["resume", "m"],
+            _ => vec!["run", "merging.yaml", "--id", "m"],
+        };
+        let mut child = command(dir, &args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pause = Duration::from_millis(900 + 370 * (kills as u64 % 5));
+        let begun = Instant::now();
+        let mut ended = child.try_wait().unwrap();
+        while ended.is_none() && (kills >= kills_max || begun.elapsed() < pause) {
+            std::thread::sleep(Duration::from_millis(10));
+            ended = child.try_wait().unwrap();
+        }
+        if ended.is_some() {
+            break;
+        }
+        kills += 1;
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let ended = json(dir, &["show", "m", "--json"]);
+    assert_eq!(ended["outcome"], "succeeded", "{ended:#}");
+    let failed = &ended["output"]["failed"];
+    assert_eq!((&failed["code"], &failed["branch"]), (&"checks_failed".into(), &"rawko/m/c3.0.3".into()));
+    let changed = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
+    assert_eq!(changed("shared.txt"), "first by c0\n2\n3\n4\n5\n6\n7\nlast by c1\n");
+    let after = files(dir);
+    let names: Vec<String> = after.keys().map(|path| path.display().to_string()).collect();
+    for number in [0, 1, 2, 4] {
+        assert!(!changed(&format!("f{number}.txt")).is_empty(), "f{number}.txt: {ended:#}");
+    }
+    assert_eq!(after.len(), before.len() + 3, "{names:?}");
+    let own = |(index, refs, log): (Vec<u8>, String, String)| {
+        let refs: Vec<String> =
+            refs.lines().filter(|line| !line.contains("refs/heads/rawko/")).map(str::to_owned).collect();
+        (index, refs, log)
+    };
+    assert_eq!(own(standing(dir)), own(standing_before));
+    let undone = run(dir, &["undo", "m"], "");
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert_eq!(files(dir), before);
+    println!("worktrees: {kills} kills, no work lost");
 }
 
 /// The script that the guide shows, between the line that names it and the end of the block.

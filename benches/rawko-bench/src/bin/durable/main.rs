@@ -1,8 +1,9 @@
-//! `durable w8|w9d|park [N]`: rawko's host on a real file. W8 counts acknowledged events per second; W9D is the loop of
+//! `durable w8|w9d|w10d|park [N]`: rawko's host on a real file. W8 counts acknowledged events per second; W9D is the loop of
 //! W9 with every transition on disk; `park` starts a host on ten thousand parked instances. The work runs in a second
 //! process of this program, which then aborts, so that only data on disk is checked afterwards.
 
 mod park;
+mod w10;
 mod w8;
 mod w9;
 
@@ -22,7 +23,7 @@ fn main() -> Result<()> {
         ["--worker", workload, n, path] => worker(workload, n.parse()?, Path::new(path)),
         [workload] => measure(workload, default_n(workload)?),
         [workload, n] => measure(workload, n.parse().context("N is a whole number")?),
-        _ => bail!("which workload? w8, w9d or park"),
+        _ => bail!("which workload? w8, w9d, w10d or park"),
     }
 }
 
@@ -30,7 +31,7 @@ fn default_n(workload: &str) -> Result<u64> {
     match workload {
         "w8" => Ok(200_000),
         "w9d" => Ok(2_000),
-        "park" => Ok(10_000),
+        "w10d" | "park" => Ok(10_000),
         other => bail!("no workload {other} in this program"),
     }
 }
@@ -66,6 +67,7 @@ fn measure_in(place: &Path, workload: &str, n: u64) -> Result<()> {
     match workload {
         "w8" => w8::check(&path, n)?,
         "w9d" => w9::check(&path, n)?,
+        "w10d" => w10::check(&path, n)?,
         _ => park::check(&path, n)?,
     }
     std::io::stdout().write_all(&output.stdout)?;
@@ -77,6 +79,7 @@ fn worker(workload: &str, n: u64, path: &Path) -> Result<()> {
     match workload {
         "w8" => runtime.block_on(w8::work(path, n))?,
         "w9d" => runtime.block_on(w9::work(path, n))?,
+        "w10d" => runtime.block_on(w10::work(path, n))?,
         _ => runtime.block_on(park::work(path, n))?,
     }
     std::io::stdout().flush()?;
