@@ -12,10 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rawko_process::Confinement;
 use rawko_settings::Environment;
 
-/// Compiled files that one directory links to; more are compiled at each start.
-const LINKS_MAX: usize = 20_000;
+/// Links to the compiled code of one library; more of it is compiled at each start.
+const LINKS_MAX: usize = 1_500;
 /// Parts of the standard library that no check imports.
 const SKIPPED: [&str; 7] = [COMPILED, "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip"];
+/// Modules that do not come with Python.
+const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
 /// Programs that may start Python although no word of their command names it.
 const RUNNERS: [&str; 8] = ["make", "just", "tox", "nox", "uv", "poetry", "pdm", "hatch"];
 /// Where compiled code lies beside its source.
@@ -54,15 +56,17 @@ fn cache(environment: &Environment) -> Option<PathBuf> {
     whole("XDG_CACHE_HOME").or_else(|| whole("HOME").map(|home| home.join(".cache")))
 }
 
-/// Returns the libraries of the interpreters in `PATH`: `lib/python3.11` beside `bin`, and those of pyenv's versions
-/// beside its shims.
+/// Returns the libraries of the interpreters in `PATH`: `lib/python3.11` beside `bin`, and that of the version which
+/// pyenv's shims start.
 fn libraries(path: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in std::env::split_paths(path).filter_map(|folder| folder.canonicalize().ok()) {
         let Some(above) = folder.parent() else { continue };
         let mut installations = vec![above.to_owned()];
         if folder.ends_with("shims") {
-            installations.extend(entries(&above.join("versions")));
+            let chosen = fs::read_to_string(above.join("version")).unwrap_or_default();
+            let is_chosen = |path: &PathBuf| chosen.lines().any(|name| path.ends_with(name.trim()));
+            installations.extend(entries(&above.join("versions")).into_iter().filter(is_chosen));
         }
         let libraries = installations.iter().flat_map(|above| entries(&above.join("lib")));
         let is_python = |path: &PathBuf| {
@@ -75,11 +79,13 @@ fn libraries(path: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the directories in a directory, without links.
+/// Returns the directories in a directory, without links; modules that do not come with Python last.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    all.filter(is_folder).map(|entry| entry.path()).collect()
+    let mut found: Vec<PathBuf> = all.filter(is_folder).map(|entry| entry.path()).collect();
+    found.sort_by_key(|path| (INSTALLED.iter().any(|name| path.ends_with(name)), path.clone()));
+    found
 }
 
 /// Returns a name that changes when modules are installed or removed; `None` without a library.
@@ -101,8 +107,7 @@ fn create(directory: &Path, libraries: &[PathBuf]) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let unfinished = directory.with_extension(format!("{}-{number}", std::process::id()));
-    let mut left = LINKS_MAX;
-    let linked = libraries.iter().try_for_each(|library| link(library, &unfinished, &mut left));
+    let linked = libraries.iter().try_for_each(|library| link(library, &unfinished, &mut { LINKS_MAX }));
     let placed = linked.and_then(|()| match fs::rename(&unfinished, directory) {
         Err(_) if directory.is_dir() => Ok(()),
         other => other,
@@ -114,19 +119,26 @@ fn create(directory: &Path, libraries: &[PathBuf]) -> io::Result<()> {
 /// Links to the compiled code of a directory and those in it. Python looks for that of `/lib/a.py` at
 /// `<directory>/lib/a.cpython-311.pyc`, and compares it with its source as always.
 fn link(folder: &Path, directory: &Path, left: &mut usize) -> io::Result<()> {
+    let compiled = folder.join(COMPILED);
+    let mut inner = entries(folder);
+    inner.retain(|path| !SKIPPED.iter().any(|skipped| path.ends_with(skipped)));
     let place = directory.join(folder.strip_prefix("/").unwrap_or(folder));
-    fs::create_dir_all(&place)?;
-    for entry in fs::read_dir(folder.join(COMPILED)).into_iter().flatten().flatten() {
-        if *left == 0 {
-            return Ok(());
-        }
-        symlink(entry.path(), place.join(entry.file_name()))?;
+    if *left == 0 || inner.is_empty() && !compiled.is_dir() {
+        return Ok(());
+    }
+    // One link is enough for a package without packages in it.
+    if inner.is_empty() {
+        fs::create_dir_all(place.parent().unwrap_or(directory))?;
         *left -= 1;
+        return symlink(compiled, place);
     }
-    for inner in entries(folder) {
-        if !SKIPPED.iter().any(|skipped| inner.ends_with(skipped)) {
-            link(&inner, directory, left)?;
+    fs::create_dir_all(&place)?;
+    for entry in fs::read_dir(compiled).into_iter().flatten().flatten() {
+        // Python reads those only with `-O`.
+        if *left > 0 && !entry.file_name().as_encoded_bytes().windows(5).any(|part| part == b".opt-") {
+            symlink(entry.path(), place.join(entry.file_name()))?;
+            *left -= 1;
         }
     }
-    Ok(())
+    inner.iter().try_for_each(|inner| link(inner, directory, left))
 }
