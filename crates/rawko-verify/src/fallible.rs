@@ -15,7 +15,7 @@ use crate::parts::{ChartPart, PartKind};
 pub(crate) struct FallibleExpressions {
     /// Those that read data from outside.
     pub(crate) any: BTreeSet<String>,
-    /// Those that fail although their operands have the right types, whatever they read.
+    /// Those that fail although their operands have the right types, also without such data.
     pub(crate) by_value: BTreeSet<String>,
     /// Context keys that decide whether an expression fails.
     pub(crate) slots: BTreeSet<Slot>,
