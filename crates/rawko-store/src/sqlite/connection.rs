@@ -38,8 +38,6 @@ pub(super) fn make_durable(connection: &Connection, size_max_bytes: Option<u64>)
     connection.pragma_update(None, "synchronous", "FULL")?;
     // A checkpoint on close would remove the log, which only a host that closed the file properly may do.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Checkpoints follow the check that the files are still there; see `write.rs`.
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     if let Some(bytes) = size_max_bytes {
         let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = i64::try_from(bytes / u64::from(page_bytes)).unwrap_or(i64::MAX).max(1);

@@ -14,7 +14,7 @@ use super::batch::{Batch, BatchFailure};
 use super::connection::{CHECKPOINT_PAGES, make_durable, open_writer};
 use super::fault::fault;
 use super::journal_ends::Tips;
-use super::log_end::{self, LogEndFile};
+use super::log_end::{self, LogEndFile, LogFrames};
 use super::owner::{self, Owner};
 use super::published::Published;
 use super::reserve::Reserve;
@@ -34,6 +34,7 @@ pub(super) struct WriteSide {
     watch: FileWatch,
     reserve: Reserve,
     log_end: LogEndFile,
+    frames: LogFrames,
     /// The reason why this handle has stopped writing.
     ended: Option<StoreError>,
     tips: Tips,
@@ -58,6 +59,8 @@ impl WriteSide {
             log_end::refuse_lost_records(&connection, place)?;
         }
         make_durable(&connection, size_max_bytes).map_err(|error| fault(place, &error))?;
+        // Checkpoints follow the check that the files are still there.
+        let frames = LogFrames::follow(&mut connection).map_err(|error| fault(place, &error))?;
         schema::migrate(&mut connection, place)?;
         marks::refuse_modified(&connection, place)?;
         let owner = Owner::claim(&mut connection).map_err(|error| fault(place, &error))?;
@@ -73,6 +76,7 @@ impl WriteSide {
             watch,
             reserve,
             log_end,
+            frames,
             ended: None,
             tips: Tips::default(),
             audit_ends: AuditEnds::default(),
@@ -144,14 +148,14 @@ impl WriteSide {
                 }
             });
         }
-        let frames = self.log_end.write(&self.connection, self.last_seq);
+        self.log_end.write(self.frames.last(), self.last_seq);
         self.tips.keep();
         self.audit_ends.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))?;
         // Not by SQLite within the commit: a database that was truncated would have its full length again at the check.
-        if frames >= u64::from(CHECKPOINT_PAGES) {
+        if self.frames.last() >= u64::from(CHECKPOINT_PAGES) {
             let _ = owner::checkpoint(&self.connection);
         }
         if let Some(len) = self.reserve.extend(self.watch.log_len()) {
