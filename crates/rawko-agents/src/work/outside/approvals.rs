@@ -16,8 +16,8 @@ const NETWORK: &str = "Network";
 
 impl Attendant<'_> {
     /// Decides on a call by the rules that ask. Without a person's approval it is refused, and the person is asked when the
-    /// turn of the program ends.
-    pub(super) fn clear(&self, name: &str, input: &Value) -> Result<Option<ApprovedCall>, ToolOutcome> {
+    /// turn of the program ends; the error is the text that the program reads.
+    pub(super) fn clear(&self, name: &str, input: &Value) -> Result<Option<ApprovedCall>, String> {
         let own = self.agent_services.toolbox.canonical_name(name).unwrap_or_else(|| name.to_owned());
         let untrusted = self.state().untrusted.first().cloned();
         let judgement = self.agent_services.judge(&own, input, &self.grant, untrusted.as_deref());
@@ -36,12 +36,11 @@ impl Attendant<'_> {
             let agent = ServiceName::of(&self.call.name).member;
             state.question = Some(asked_call(self.agent_services, agent, &asked, &judgement));
         }
-        let why = format!(
+        Err(format!(
             "refused: this call needs the approval of a person by {} (rule approval_required). The person is asked when your \
              turn ends: end it now. You then continue with the answer.",
             judgement.rule
-        );
-        Err(ToolOutcome::failed(why))
+        ))
     }
 
     /// Returns what a person decides on before the next turn: a call, or the hosts that the program was refused.

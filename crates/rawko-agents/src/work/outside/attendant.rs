@@ -245,7 +245,7 @@ impl<'w> Attendant<'w> {
         let idempotency = format!("{}/{run}", self.call.idempotency);
         let approval = match self.clear(&asked.name, &asked.input) {
             Ok(approval) => approval,
-            Err(refused) => return refused,
+            Err(why) => return ToolOutcome::failed(why),
         };
         let call = ToolCall {
             name: &asked.name,

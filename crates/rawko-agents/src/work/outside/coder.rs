@@ -84,7 +84,7 @@ impl<'a> Coder<'a> {
             let judged = toolbox.judge(tool, input, &grant, untrusted.as_deref());
             let (outcome, basis) = match cleared {
                 Ok(approval) => (toolbox.permits(tool, input, &grant, clearance).await, approval),
-                Err(refused) => (refused, None),
+                Err(why) => (ToolOutcome::failed(why), None),
             };
             let words = basis.as_ref().map(|approval| format!("; {}", approval.basis()));
             verdicts.push(verdict(tool, &judged, &outcome) + &words.unwrap_or_default());
@@ -171,7 +171,7 @@ impl<'a> Coder<'a> {
         let reading = async {
             let approval = match attendant.clear("Read", &subject) {
                 Ok(approval) => approval,
-                Err(refused) => return refused,
+                Err(why) => return ToolOutcome::failed(why),
             };
             let clearance = Clearance { approved: approval.is_some(), ..Clearance::default() };
             let grant = attendant.grant_of("Read", &subject);
@@ -200,7 +200,7 @@ impl<'a> Coder<'a> {
         let writing = async {
             let approval = match attendant.clear("Write", &input) {
                 Ok(approval) => approval,
-                Err(refused) => return refused,
+                Err(why) => return ToolOutcome::failed(why),
             };
             let call = ToolCall {
                 name: "Write",
