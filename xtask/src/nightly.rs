@@ -355,7 +355,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page";
+        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }
