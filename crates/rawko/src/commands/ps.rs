@@ -277,7 +277,7 @@ fn print_table(
 }
 
 /// Builds the table for a terminal: what a person looks for, with the title in the room that is left.
-pub(crate) fn fitted_table(rows: &[Row], waits_for: &str, now_ms: i64) -> ConsoleTable {
+pub(crate) fn fitted_table(rows: &[Row], waits_for: &'static str, now_ms: i64) -> ConsoleTable {
     let mut table = ConsoleTable::new(&["ID", "TITLE", "STATUS", waits_for, "AGE", "COST"]);
     for row in rows {
         let states = || format!("[{}]", row.configuration.clone().unwrap_or_default().join(", "));

@@ -11,7 +11,6 @@ use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::journal::text::{self, TextDetail};
 use crate::journal::{EntryBody, JournalEntry, agent, task};
-use crate::live_area::wrapped;
 use crate::times;
 
 const WHO_WIDTH: usize = 10;
@@ -415,12 +414,10 @@ fn say(
     style: TextStyle,
     console: &mut Console,
 ) -> Result<(), CommandFailure> {
-    let columns = console.size().map(|(columns, _)| columns.saturating_sub(WHO_WIDTH + 10).max(20));
-    let parts = |line: &str| columns.map_or_else(|| vec![line.to_owned()], |columns| wrapped(line, columns));
-    for (number, line) in text.lines().flat_map(parts).enumerate() {
+    for (number, line) in text.lines().enumerate() {
         let (who, title) = if number == 0 { (who, title) } else { ("", "") };
         begin(who, title, style, console)?;
-        console.line(&line)?;
+        console.line(line)?;
     }
     Ok(())
 }
