@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 21] = [
+const JOBS: [Job; 22] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
