@@ -135,7 +135,7 @@ fn processes_are_started_by_the_launcher() {
     assert!(wrong.is_empty(), "start a process without the launcher (`rawko_process::Launch`): {wrong:#?}");
 }
 
-/// Whoever takes a step has its effects to interpret. Only the instance machine does; the others look at a step and perform
+/// A caller of `step` has its effects to interpret. Only the instance machine does; the others look at a step and perform
 /// nothing.
 #[test]
 fn effects_are_interpreted_by_the_instance_machine_only() {

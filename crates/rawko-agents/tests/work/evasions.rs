@@ -40,7 +40,7 @@ fn sections(text: &str) -> Vec<Section> {
     found
 }
 
-/// Two rounds without progress end the task: the corpus is about what a check tells, not about how long an agent may try.
+/// Two rounds without progress end the task: the corpus is about the verdict of a check, not about the time that an agent may take.
 async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
     let yard: Yard = project(kind, move |turn: &Turn<'_>| match turn.agent {
         "arbiter" => decide(turn, &["COMPLETE", "CONTINUE"], "worker"),

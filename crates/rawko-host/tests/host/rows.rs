@@ -41,7 +41,7 @@ statechart:
     done: {type: final}
 ";
 
-/// What is not noticed, and why not. A column `*` stands for the deletion of a row.
+/// A change that goes unnoticed, with the reason. The column `*` is the deletion of a row.
 struct Exception {
     table: &'static str,
     column: &'static str,

@@ -347,6 +347,10 @@ mod tests {
         }
         let eq = |body: &str| format!("fn eq(&self, _: &i32) -> bool {{\n    {body}\n}}\n");
         assert_eq!(refused("src/a.rs", None, &eq("true"), false, false), Some(eq("false")));
-        assert_eq!(refused("src/a.rs", None, &eq("self.0 == 1"), false, false), None);
+        // It does not look at the other value.
+        let blind = Some(eq("self.0 == 1").replace("{\n", "{ return false;\n"));
+        assert_eq!(refused("src/a.rs", None, &eq("self.0 == 1"), false, false), blind);
+        let honest = "fn eq(&self, other: &i32) -> bool {\n    self.0 == *other\n}\n";
+        assert_eq!(refused("src/a.rs", None, honest, false, false), None);
     }
 }

@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 const CODE: &str = "97";
 
 /// A language: the endings of its files, and what marks a file as a program of its own.
-struct Language {
+struct LanguageExits {
     endings: &'static [&'static str],
     program: &'static [&'static str],
     /// Calls with a success, and the call that fails.
@@ -18,8 +18,8 @@ struct Language {
     patches: &'static str,
 }
 
-const LANGUAGES: [Language; 9] = [
-    Language {
+const LANGUAGES: [LanguageExits; 9] = [
+    LanguageExits {
         endings: &["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "m"],
         program: &["main("],
         exits: &[
@@ -29,13 +29,13 @@ const LANGUAGES: [Language; 9] = [
         ],
         patches: r"^\s*#\s*(?:define|undef)\s+(?:assert|static_assert|NDEBUG|ASSERT_\w+|EXPECT_\w+)\b",
     },
-    Language {
+    LanguageExits {
         endings: &["java", "kt", "kts", "scala", "groovy"],
         program: &[" main("],
         exits: &[(r"\b(System\.exit|exitProcess|getRuntime\(\)\.(?:halt|exit)|\.halt)\(\s*0\s*\)", "$1(97)")],
         patches: r"\bsetDefaultAssertionStatus\(|\bsetClassAssertionStatus\(",
     },
-    Language {
+    LanguageExits {
         endings: &["pm", "pl"],
         program: &["#!"],
         exits: &[
@@ -44,7 +44,7 @@ const LANGUAGES: [Language; 9] = [
         ],
         patches: r"\$\?\s*=|\bCORE::GLOBAL::|\bmain::|\bTest::(?:More|Builder|Simple|Harness)\b|\bSIG\{\s*['\x22]?__DIE__",
     },
-    Language {
+    LanguageExits {
         endings: &["rb"],
         program: &["#!", "$0", "$PROGRAM_NAME"],
         exits: &[(
@@ -53,31 +53,31 @@ const LANGUAGES: [Language; 9] = [
         )],
         patches: r"\b(?:Minitest|RSpec|Test::Unit)\b",
     },
-    Language {
+    LanguageExits {
         endings: &["php"],
         program: &["#!"],
         exits: &[(r"\b(exit|die)\b\s*(?:\(\s*(?:0|'[^']*')?\s*\))?\s*;", "$1(97);")],
         patches: r"\bPHPUnit\b",
     },
-    Language {
+    LanguageExits {
         endings: &["lua"],
         program: &["#!"],
         exits: &[(r"\bos\.exit\(\s*(?:0|true)?\s*\)", "os.exit(97)")],
         patches: "",
     },
-    Language {
+    LanguageExits {
         endings: &["cs", "fs", "vb"],
         program: &[" Main("],
         exits: &[(r"\bEnvironment\.Exit\(\s*0\s*\)", "Environment.Exit(97)")],
         patches: "",
     },
-    Language {
+    LanguageExits {
         endings: &["swift", "dart", "zig"],
         program: &[" main(", "@main"],
         exits: &[(r"\b(_?exit)\(\s*0\s*\)", "$1(97)")],
         patches: "",
     },
-    Language {
+    LanguageExits {
         endings: &["ex", "exs", "hs"],
         program: &["main ="],
         exits: &[
@@ -94,7 +94,7 @@ struct Patterns {
 }
 
 static PATTERNS: LazyLock<Vec<Patterns>> = LazyLock::new(|| {
-    let patterns = |language: &Language| Patterns {
+    let patterns = |language: &LanguageExits| Patterns {
         exits: language
             .exits
             .iter()

@@ -78,7 +78,7 @@ pub(super) fn blind_comparisons(text: &str, known: &BTreeSet<&str>) -> BTreeSet<
             line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == name)
         };
         let is_added = !known.contains(head) || body.iter().any(|line| !known.contains(line));
-        is_added && !body.iter().any(|line| is_word(line))
+        is_added && !body.iter().any(is_word)
     };
     (0..lines.len()).filter(is_blind).collect()
 }

@@ -49,7 +49,7 @@ pub(super) fn files(text: &str, commands: &[Vec<String>], is_file: impl Fn(&Path
     }
     let switches = SWITCH.iter().flat_map(|pattern| pattern.captures_iter(text));
     found.extend(switches.filter_map(|captures| Some(captures.get(1)?.as_str().to_owned())));
-    found.retain(is_plain);
+    found.retain(|path| is_plain(path));
     found
 }
 
@@ -57,10 +57,10 @@ pub(super) fn files(text: &str, commands: &[Vec<String>], is_file: impl Fn(&Path
 pub(super) fn required(text: &str) -> Vec<String> {
     let missing = MISSING.iter().flat_map(|pattern| pattern.captures_iter(text));
     let found = missing.filter_map(|captures| Some(captures.get(1)?.as_str().to_owned()));
-    found.filter(is_plain).collect()
+    found.filter(|path| is_plain(path)).collect()
 }
 
-fn is_plain(path: &String) -> bool {
+fn is_plain(path: &str) -> bool {
     !path.contains(['$', '*', '?']) && !path.starts_with('/')
 }
 

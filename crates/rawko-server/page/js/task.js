@@ -149,7 +149,10 @@ class TaskView {
     this.panels.count('talk', asks.length, 'person');
     this.journal.begin(doc.forked_from?.step ?? 0);
     this.journal.grow(doc.last_step ?? doc.step);
-    if (this.drawn) this.needSteps();
+    if (!this.drawn) return;
+    this.needSteps();
+    // The journal may have been here before the document.
+    this.path();
   }
 
   async draw() {

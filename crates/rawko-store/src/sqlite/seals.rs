@@ -219,7 +219,7 @@ fn problem(connection: &Connection, key: i64, step: i64, message: String) -> Cha
     ChainProblem { chain: ChainKind::Journal, instance: Some(id), step: Some(uint(step)), message }
 }
 
-/// Like [`verify`], of what is still to be done: effects and messages.
+/// Like [`verify`], for open work: effects and messages.
 pub(super) fn verify_open(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<()> {
     let mut problem = |key, step, message| tell(problem(connection, key, step, message));
     let mut statement = connection.prepare(&format!("SELECT {EFFECT} FROM effects"))?;

@@ -93,8 +93,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let faults = faults::recent(&reader, &standing.row, args.at)?;
     let overlaps = if args.at.is_none() { overlaps(&place, standing.id()) } else { Vec::new() };
     let cancellation = faults::cancellation(&reader, &standing.row)?;
-    let mut page =
-        JournalPage { standing: &standing, driven, faults, cancellation, overlaps, now_ms, is_brief, console };
+    let mut page = JournalPage {
+        standing: &standing,
+        driven,
+        faults,
+        cancellation,
+        overlaps,
+        now_ms,
+        is_brief,
+        console,
+    };
     if is_task {
         page.task(&place, &reader)?
     } else {

@@ -102,7 +102,7 @@ mod tests {
             ("main", &["src/main.rs", "docs/guide/main.md"]),
             ("MENU", &["src/session/menu.rs"]),
             ("sesm", &["src/session/menu.rs"]),
-            ("ead", &["README.md"]),
+            ("ead", &["README.md", "docs/guide/main.md"]),
             ("zz", &[]),
         ];
         for (begun, expected) in table {

@@ -84,7 +84,7 @@ fn the_built_in_charts_have_no_findings() {
     let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts");
     let expected = expect![[r#"
         $ rawko check .
-        16 charts, no problems found
+        17 charts, no problems found
     "#]];
     expected.assert_eq(&transcript(&charts, &["check", "."], ""));
 }
