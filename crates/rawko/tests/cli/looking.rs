@@ -55,7 +55,7 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  46d52fcdc92a  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
@@ -94,7 +94,7 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  46d52fcdc92a  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
