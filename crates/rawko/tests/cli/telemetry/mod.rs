@@ -12,6 +12,7 @@ use std::process::Stdio;
 
 use expect_test::expect;
 
+use crate::queue::until;
 use crate::support::{command, directory};
 use collector::{Collector, tree};
 
@@ -227,7 +228,7 @@ const TWO_SERVICES: &str = "\
 governance: {allow: [quick, slow]}
 services:
   quick: {command: [sh, -c, 'echo 1']}
-  slow: {command: [sh, -c, 'while [ ! -e go ]; do sleep 0.02; done; echo 2'], on_restart: retry}
+  slow: {command: [sh, -c, 'touch begun; while [ ! -e go ]; do sleep 0.02; done; echo 2'], on_restart: retry}
 ";
 
 #[test]
@@ -242,6 +243,8 @@ fn a_run_that_is_killed_goes_on_in_the_same_trace() {
     };
     let mut killed = with(&["run", "two.yaml", "--id", "t-1"]).spawn().unwrap();
     collector.wait_for("call quick");
+    // The span of a call is sent before its result is committed.
+    until("the second call", || dir.path().join("begun").exists());
     killed.kill().unwrap();
     killed.wait().unwrap();
     let before = collector.spans();
