@@ -66,7 +66,7 @@ const JOBS: [Job; 22] = [
         name: "fleet-restate",
         package: "rawko",
         test: "restate",
-        filter: "killed_workers_start_no_finished_item_again",
+        filter: "killed_workers_start_no_finished",
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet on Restate: ",
