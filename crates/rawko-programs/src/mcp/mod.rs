@@ -48,6 +48,8 @@ pub use browser::Browser;
 pub use config::{McpConfig, McpOAuth, McpTransport};
 pub use health::{McpHealthState, ServerHealth};
 pub use names::server_part;
+#[cfg(feature = "mcp")]
+pub(crate) use result::is_result;
 pub use read::{MCP_FILE, read_mcp, read_mcp_file};
 pub use secrets::McpSecrets;
 pub use servers::McpServers;
