@@ -119,4 +119,3 @@ pub(super) fn is_message(line: &[u8]) -> bool {
         Err(_) => false,
     }
 }
-

@@ -10,22 +10,13 @@ use expect_test::expect;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use crate::jobs::{self, JOB};
+use crate::jobs::{self, JOB, NOTED};
 use crate::parking::Background;
 use crate::serving::{ask, serve};
 use crate::support::{command, run};
 
-/// Notes the begin and the end of each task, and how many run. A file `hold` keeps a task running.
-const WORK: &str = "\
-task=$(cat | sed 's/.*\"task\":\"\\([^\"]*\\)\".*/\\1/')
-echo \"begin $task\" >> log.txt
-while [ -e hold ]; do sleep 0.05; done
-echo \"end $task\" >> log.txt
-echo '{}'
-";
-
 fn project(settings: &str) -> TempDir {
-    jobs::project(WORK, settings, &[])
+    jobs::project(NOTED, settings, &[])
 }
 
 fn queue(dir: &Path, name: &str, more: &[&str]) {

@@ -42,7 +42,11 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "agent_line", parse: agent_line, words: JSON },
     Target { name: "acp_update", parse: acp_update, words: JSON },
     Target { name: "mcp_result", parse: mcp_result, words: JSON },
-    Target { name: "language_server", parse: language_server, words: &["Content-Length: ", "\r\n\r\n", "{\"a\":", "99", "}"] },
+    Target {
+        name: "language_server",
+        parse: language_server,
+        words: &["Content-Length: ", "\r\n\r\n", "{\"a\":", "99", "}"],
+    },
     Target { name: "shell", parse: shell, words: SHELL },
     Target { name: "cron", parse: cron, words: &["*", "*/", ",", "-", " ", "@daily", "MON", "59", "0"] },
     Target { name: "webhook", parse: webhook, words: WEBHOOK },

@@ -162,3 +162,31 @@ fn queued_tasks_run_on_restate() {
     assert_eq!(drained.code, Some(0), "{drained:?}");
     assert_eq!(drained.stdout, "a  succeeded  a\nc  succeeded  c\nb  succeeded  b\n");
 }
+
+#[test]
+fn queued_tasks_run_by_priority_and_two_at_a_time_on_restate() {
+    let dir = jobs::project(jobs::NOTED, "queue: {at_once: 2}\n", &[]);
+    let log = || -> Vec<String> {
+        let text = fs::read_to_string(dir.path().join("log.txt")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    };
+    fs::write(dir.path().join("hold"), "").unwrap();
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let _worker = site.ready_worker(&free_address(), "worker");
+    for (id, more) in [("a", ""), ("b", ""), ("c", " --priority 5")] {
+        let queued = site.place.run(&format!("task {id} --queue --chart job.yaml --id {id}{more}"));
+        assert_eq!(queued.code, Some(0), "{queued:?}");
+    }
+    let _running = process(&site.place, "queue", &["queue", "run"]);
+    wait_for("two tasks", || log().len() == 2);
+    let mut first = log();
+    first.sort();
+    assert_eq!(first, ["begin a", "begin c"], "the one with a priority, and the first of the others");
+    fs::remove_file(dir.path().join("hold")).unwrap();
+    wait_for("the end", || log().iter().filter(|line| line.starts_with("end")).count() == 3);
+    let mut at_once = 0;
+    for line in log() {
+        at_once = if line.starts_with("begin") { at_once + 1 } else { at_once - 1 };
+        assert!(at_once <= 2, "{:?}", log());
+    }
+}
