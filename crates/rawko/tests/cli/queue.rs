@@ -193,7 +193,7 @@ fn the_api_queues_a_task_with_a_priority() {
     let settings = jobs::SETTINGS.replace("[work]", "[work, 'agent:*']");
     let agent = "---\nname: worker\nwhenToUse: Always.\n---\nYou are the worker.\n";
     let files = [(".rawko/config.yaml", &*settings), (".rawko/agents/worker.md", agent)];
-    let dir = jobs::project(WORK, "", &files);
+    let dir = jobs::project(NOTED, "", &files);
     let dir = dir.path();
     fs::write(dir.join("hold"), "").unwrap();
     queue(dir, "running", &[]);
