@@ -175,6 +175,7 @@ def arguments():
     reader.add_argument("--url", help="address that serves the tarball, for the Homebrew formula [default: OUT as file://]")
     reader.add_argument("--level", type=int, default=9, help="compression, 1 to 9 [default: 9]")
     reader.add_argument("--no-strip", action="store_true", help="keep symbols")
+    reader.add_argument("--most-mb", type=float, help="refuse a larger binary, in MB after stripping")
     return reader.parse_args()
 
 
@@ -182,6 +183,9 @@ def main():
     asked = arguments()
     bill = sbom.Bill(asked.metadata.read_bytes() if asked.metadata else metadata())
     payload = Payload(asked.binary, not asked.no_strip)
+    size = len(payload.data) / 1e6
+    if asked.most_mb and size > asked.most_mb:
+        sys.exit(f"the binary has {size:.1f} MB; the limit is {asked.most_mb:g} MB")
     values = {
         "VERSION": bill.version, "SUMMARY": SUMMARY, "ARCH": payload.arch, "NODE_ARCH": payload.node_arch,
         "DEBIAN_ARCH": payload.debian_arch, "BREW_ARCH": payload.brew_arch, "GLIBC": f"2.{payload.glibc_minor}",
@@ -203,7 +207,7 @@ def main():
         print(f"{len(data) / 1e6:8.2f} MB  {name}")
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
     marker.write_text(sums)
-    print(f"{len(payload.data) / 1e6:8.2f} MB  the binary, in {out}")
+    print(f"{size:8.2f} MB  the binary, in {out}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ cargo xtask dist [--binary FILE] [--out DIR] [--url URL]
   --url URL      address that will serve the tarball, for the Homebrew formula
 example: cargo xtask dist --out dist";
 
+/// Size limit of the published binary without symbols, in MB.
+const BINARY_MB_MAX: &str = "30";
+
 /// Runs the command: the packages of one binary, with their checksums.
 #[expect(clippy::print_stdout, reason = "this is a terminal program")]
 pub(crate) fn main(arguments: &[String]) -> Result<()> {
@@ -21,11 +24,15 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     let options = Options::read(arguments)?;
+    let is_release = options.binary.is_none();
     let binary = options.binary.map_or_else(release, Ok)?;
     let script = root().join("packaging/build.py");
     let mut command = vec![text(&script)?, "--binary", text(&binary)?, "--out", text(&options.out)?];
     if let Some(url) = &options.url {
         command.extend(["--url", url]);
+    }
+    if is_release {
+        command.extend(["--most-mb", BINARY_MB_MAX]);
     }
     run("python3", &command, &[])?;
     // The SDKs hold no binary, so they are beside the packages that do.

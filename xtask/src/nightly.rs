@@ -66,7 +66,7 @@ const JOBS: [Job; 22] = [
         name: "fleet-restate",
         package: "rawko",
         test: "restate",
-        filter: "killed_workers_start_no_finished_item_again",
+        filter: "killed_workers_start_no_finished",
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet on Restate: ",
@@ -276,11 +276,9 @@ fn chosen(arguments: &[String]) -> Result<(Vec<&'static Job>, Option<u64>)> {
 impl Job {
     fn arguments(&self) -> Vec<&'static str> {
         // Without `--nocapture` the progress of a long test shows only at its end.
-        let mut arguments = vec!["test", "--profile", "quick", "-p", self.package, "--test", self.test];
-        // Tests of the whole binary need all of it.
-        if self.package == "rawko" {
-            arguments.extend(["--features", "full"]);
-        }
+        // The features of the whole workspace: with those of one crate, each job would build the dependencies anew.
+        let mut arguments =
+            vec!["test", "--profile", "quick", "--workspace", "--all-features", "--test", self.test];
         arguments.extend(["--", "--nocapture", "--include-ignored"]);
         arguments.extend(Some(self.filter).filter(|filter| !filter.is_empty()));
         arguments

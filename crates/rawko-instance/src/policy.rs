@@ -50,7 +50,9 @@ impl Instance {
     }
 
     fn budget_at(&self, node: NodeId) -> Value {
-        budget_at(&self.chart, &self.policy, &self.ledger, node)
+        let left = budget_at(&self.chart, &self.policy, &self.ledger, node);
+        let own = budget_in_context(&self.chart, self.snapshot.context());
+        least(&left, &self.ledger.total.left_of(&own))
     }
 
     /// Records the usage of a state's action.
@@ -100,6 +102,24 @@ pub(crate) fn budget_at(chart: &Chart, inherited: &Value, ledger: &Ledger, node:
         let spent = ledger.in_scope(&path);
         least(&left, &spent.left_of(chart.node(node).policy.get("budget")))
     })
+}
+
+/// Returns the budget of the whole run that the chart reads from its context (`budget: {from_context: …}`); null if it reads
+/// none or the key has none. Entries that are no limits are left out.
+fn budget_in_context(chart: &Chart, context: &[Value]) -> Value {
+    let key = chart.node(NodeId::ROOT).policy.get("budget_key").as_str();
+    let slot = key.and_then(|key| chart.context_names().iter().position(|name| **name == *key));
+    let limits = slot.and_then(|slot| context.get(slot)).and_then(Value::as_map);
+    let is_limit = |(key, limit): &(&Arc<str>, &Value)| {
+        ["tokens", "cost_usd", "time", "tool_calls"].contains(&&***key) && limit.as_f64().is_some()
+    };
+    let limits: Map = limits
+        .into_iter()
+        .flat_map(|limits| limits.iter())
+        .filter(is_limit)
+        .map(|(key, limit)| (Arc::clone(key), limit.clone()))
+        .collect();
+    if limits.is_empty() { Value::Null } else { Value::Map(limits.into()) }
 }
 
 /// Returns the enclosing states with a budget, including the node itself.

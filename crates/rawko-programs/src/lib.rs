@@ -22,6 +22,8 @@ pub mod changes;
 pub mod checkpoints;
 pub mod checks;
 pub mod hooks;
+#[doc(hidden)]
+pub mod incoming;
 pub mod mcp;
 pub mod process;
 pub mod program;

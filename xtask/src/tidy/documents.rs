@@ -68,10 +68,20 @@ fn the_summary_lists_every_guide_and_decision() {
 /// `docs/seeds.md` names a test for each row: `file::test`, or `file::scenario`.
 #[test]
 fn each_row_of_the_seeds_names_a_test_that_exists() {
-    let text = fs::read_to_string(root().join("docs/seeds.md")).unwrap();
+    rows_name_tests("docs/seeds.md", "| Seed", 80);
+}
+
+/// So does `docs/reports.md`.
+#[test]
+fn each_report_about_another_tool_names_a_test_that_exists() {
+    rows_name_tests("docs/reports.md", "| Report", 7);
+}
+
+fn rows_name_tests(page: &str, heading: &str, rows_min: usize) {
+    let text = fs::read_to_string(root().join(page)).unwrap();
     let rows: Vec<&str> =
-        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| Seed")).collect();
-    assert!(rows.len() > 80, "{}", rows.len());
+        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with(heading)).collect();
+    assert!(rows.len() > rows_min, "{}", rows.len());
     let mut wrong = Vec::new();
     for row in rows {
         let named = row.rsplit("| `").next().and_then(|rest| rest.split('`').next()).unwrap_or_default();
@@ -88,5 +98,5 @@ fn each_row_of_the_seeds_names_a_test_that_exists() {
             wrong.push(row);
         }
     }
-    assert!(wrong.is_empty(), "rows of docs/seeds.md without a test: {wrong:#?}");
+    assert!(wrong.is_empty(), "rows of {page} without a test: {wrong:#?}");
 }

@@ -49,6 +49,46 @@ async fn each_mode_runs_agents_and_charts() {
     }
 }
 
+/// A chart whose output reports no usage.
+const QUIET: &str = "
+statechart:
+  id: quiet
+  initial: asking
+  context: {prompt: ''}
+  states:
+    asking:
+      invoke:
+        id: ask
+        src: agent:writer
+        input: {prompt: context.prompt}
+        onDone: done
+        onError: {target: failed, actions: [{type: assign, context_updates: {prompt: event.data.category}}]}
+    done: {type: final, output: \"{text: 'done'}\"}
+    failed: {type: final, tags: [failed], output: \"{text: context.prompt}\"}
+";
+
+/// The budget is that of the machine: what a step does not report counts, too.
+#[tokio::test]
+async fn the_budget_of_a_mode_bounds_all_that_its_steps_start() {
+    let usage = json!({"input_tokens": 80, "output_tokens": 20});
+    let yard =
+        agents(&json!([{"agent": "writer", "text": "a draft", "usage": usage}]), &["writer"]).chart(QUIET);
+    let host = yard.host().await;
+    let steps = [ModeStep::chart("quiet"), ModeStep::chart("quiet"), ModeStep::chart("quiet")];
+    for (mode, before) in [(ExecutionMode::Sequential, 0), (ExecutionMode::Pipeline, 2)] {
+        let results = mode.execute(&host, "Write.", &steps, Some(150)).await.unwrap();
+        let texts = texts(&results.output);
+        assert_eq!(
+            texts,
+            ["quiet done done", "quiet done done", "quiet done limit"],
+            "{mode:?}: {results:?}"
+        );
+        let completions = yard.asked().len() - before;
+        assert_eq!(completions, 2, "{mode:?}: the second passes the limit, and none starts after it");
+    }
+    host.close().await;
+}
+
 #[tokio::test]
 async fn an_agent_that_does_not_exist_is_a_failed_step() {
     let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]);

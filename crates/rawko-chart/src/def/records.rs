@@ -109,7 +109,7 @@ records! {
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
         Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use.";
-        Budget "budget" ValueShape::Record(&BUDGET), "The budget of agents.";
+        Budget "budget" ValueShape::Record(&CHART_BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
         Properties "properties" Either(&[MapOf(&ValueShape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
         Migrations "migrations" Either(&[List(&ValueShape::Record(&MIGRATION)), Null]), "Rules by which `rawko migrate` moves instances of older versions to this one.";
@@ -256,6 +256,14 @@ records! {
         CostUsd "cost_usd" Number, "Cost of all completions.";
         Time "time" FIXED_DELAY, "Total run time.";
         ToolCalls "tool_calls" Whole(0), "Tool calls.";
+    }
+
+    ChartBudgetKey CHART_BUDGET "chart_budget" "a budget" {
+        Tokens "tokens" Whole(0), "Tokens of all completions.";
+        CostUsd "cost_usd" Number, "Cost of all completions.";
+        Time "time" FIXED_DELAY, "Total run time.";
+        ToolCalls "tool_calls" Whole(0), "Tool calls.";
+        FromContext "from_context" Text, "Context key whose value is a budget (`{tokens: 1000}`) for the whole run, within the one here.";
     }
 
     ExpressionKey EXPRESSION "expression" "an expression" {

@@ -4,7 +4,7 @@ use rawko_core::{Map, Value};
 
 use super::Lowering;
 use super::docs::texts;
-use crate::def::{BudgetKey, PolicyDef, ToolsKey};
+use crate::def::{BudgetKey, ChartBudgetKey, PolicyDef, ToolsKey};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::tree::{NodeView, to_value};
@@ -21,7 +21,9 @@ impl<'a> Lowering<'a> {
         let tools = self.tools(def.tools, outer.get("tools"));
         let budget = self.budget(def.budget, outer.get("budget"));
         let loop_control = loop_settings(def.loop_control, outer.get("loop"));
-        let parts = [("tools", tools), ("budget", budget), ("loop", loop_control)];
+        let budget_key = self.budget_key(def.budget, outer.get("budget_key"));
+        let parts =
+            [("tools", tools), ("budget", budget), ("budget_key", budget_key), ("loop", loop_control)];
         Value::map(parts.into_iter().filter(|(_, part)| !part.is_null()))
     }
 
@@ -96,7 +98,19 @@ impl<'a> Lowering<'a> {
                 _ => drop(budget.insert(pair.key.into(), value)),
             }
         }
-        Value::Map(budget.into())
+        if budget.is_empty() { Value::Null } else { Value::Map(budget.into()) }
+    }
+
+    /// Returns the context key that holds a budget of the whole run. Apart from `budget`, whose values are known here.
+    fn budget_key(&mut self, view: Option<NodeView<'a>>, outer: &Value) -> Value {
+        let own = view.into_iter().flat_map(|view| view.each_pair());
+        let named = own.filter(|pair| ChartBudgetKey::parse(pair.key) == Some(ChartBudgetKey::FromContext));
+        let Some((name, span)) = named.last().and_then(|pair| Some((pair.value.text()?, pair.value.span())))
+        else {
+            return outer.clone();
+        };
+        self.context.read(name, span);
+        Value::str(name)
     }
 }
 

@@ -20,3 +20,6 @@ mod wire;
 pub(crate) use absent::{converse, insist_on_feature};
 #[cfg(feature = "acp")]
 pub(crate) use converse::{converse, insist_on_feature};
+
+#[cfg(feature = "acp")]
+pub(crate) use updates::is_update;

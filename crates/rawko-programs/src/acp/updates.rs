@@ -186,3 +186,8 @@ pub(super) fn stop_reason(theirs: Theirs) -> Option<StopReason> {
         _ => Some(StopReason::Other),
     }
 }
+
+/// Returns true if a text is an update of a session; takes it into a turn that has just begun.
+pub(crate) fn is_update(text: &[u8]) -> bool {
+    serde_json::from_slice(text).is_ok_and(|update| !PromptState::default().take(update).is_empty())
+}

@@ -45,6 +45,7 @@ pub use guards::Guards;
 pub use hidden_failures::HiddenFailures;
 pub use installed::installed_language_servers;
 pub use lsp::LanguageServers;
+pub(crate) use lsp::count_messages;
 pub use report::{CheckFinding, CheckReport, CheckResult};
 pub use run::run_all;
 pub use stamps::refresh_times;

@@ -49,6 +49,8 @@ pub use config::{McpConfig, McpOAuth, McpTransport};
 pub use health::{McpHealthState, ServerHealth};
 pub use names::server_part;
 pub use read::{MCP_FILE, read_mcp, read_mcp_file};
+#[cfg(feature = "mcp")]
+pub(crate) use result::is_result;
 pub use secrets::McpSecrets;
 pub use servers::McpServers;
 pub use settings::{McpSettings, SamplingModel};

@@ -14,3 +14,8 @@ pub(crate) use child::{AgentLaunch, AgentProcess};
 pub(crate) use converse::converse;
 #[cfg(feature = "acp")]
 pub(crate) use lines::{LineReader, LineWriter, ProgramLine};
+
+/// Returns true if a line of a program is a message of the protocol, with a known reason or code if it has one.
+pub(crate) fn is_agent_line(line: &[u8]) -> bool {
+    protocol::is_message(line)
+}

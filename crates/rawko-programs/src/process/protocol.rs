@@ -109,3 +109,13 @@ pub(super) fn error_code(word: Option<String>) -> ErrorCode {
 fn known<T: for<'de> Deserialize<'de>>(word: String) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word)).ok()
 }
+
+/// Returns true if a line is a message.
+pub(super) fn is_message(line: &[u8]) -> bool {
+    match serde_json::from_slice(line) {
+        Ok(AgentLine::Done { stop_reason: reason, .. }) => stop_reason(reason) != StopReason::Other,
+        Ok(AgentLine::Error { code, .. }) => error_code(code) != ErrorCode::Unknown,
+        Ok(AgentLine::TextDelta { .. } | AgentLine::ToolCall(_) | AgentLine::Usage(_)) => true,
+        Err(_) => false,
+    }
+}

@@ -12,6 +12,15 @@ governance: {allow: [work]}
 providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
 ";
 
+/// A service that notes the begin and the end of each task, so that it shows how many run. A file `hold` keeps a task running.
+pub(crate) const NOTED: &str = "\
+task=$(cat | sed 's/.*\"task\":\"\\([^\"]*\\)\".*/\\1/')
+echo \"begin $task\" >> log.txt
+while [ -e hold ]; do sleep 0.05; done
+echo \"end $task\" >> log.txt
+echo '{}'
+";
+
 /// A chart that calls the service once, for its task.
 pub(crate) const JOB: &str = "\
 statechart:

@@ -10,22 +10,13 @@ use expect_test::expect;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use crate::jobs::{self, JOB};
+use crate::jobs::{self, JOB, NOTED};
 use crate::parking::Background;
 use crate::serving::{ask, serve};
 use crate::support::{command, run};
 
-/// Notes the begin and the end of each task, and how many run. A file `hold` keeps a task running.
-const WORK: &str = "\
-task=$(cat | sed 's/.*\"task\":\"\\([^\"]*\\)\".*/\\1/')
-echo \"begin $task\" >> log.txt
-while [ -e hold ]; do sleep 0.05; done
-echo \"end $task\" >> log.txt
-echo '{}'
-";
-
 fn project(settings: &str) -> TempDir {
-    jobs::project(WORK, settings, &[])
+    jobs::project(NOTED, settings, &[])
 }
 
 fn queue(dir: &Path, name: &str, more: &[&str]) {
@@ -202,7 +193,7 @@ fn the_api_queues_a_task_with_a_priority() {
     let settings = jobs::SETTINGS.replace("[work]", "[work, 'agent:*']");
     let agent = "---\nname: worker\nwhenToUse: Always.\n---\nYou are the worker.\n";
     let files = [(".rawko/config.yaml", &*settings), (".rawko/agents/worker.md", agent)];
-    let dir = jobs::project(WORK, "", &files);
+    let dir = jobs::project(NOTED, "", &files);
     let dir = dir.path();
     fs::write(dir.join("hold"), "").unwrap();
     queue(dir, "running", &[]);

@@ -11,6 +11,7 @@ use rawko_import::{ImportOptions, SourceLanguage, import_as};
 use rawko_model::provider::{
     BodyEnd, CompletionRequest, Decoder, Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport,
 };
+use rawko_programs::incoming;
 use rawko_tools::{Grant, UnconfinedCalls};
 use rawko_triggers::{
     Cron, HmacOptions, MissedPolicy, Schedule, Signature, SignatureSecret, Webhook, WebhookDelivery,
@@ -38,6 +39,14 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "stream", parse: stream, words: STREAM },
     Target { name: "mcp_settings", parse: mcp_settings, words: JSON },
     Target { name: "agent_protocol", parse: agent_protocol, words: JSON },
+    Target { name: "agent_line", parse: agent_line, words: JSON },
+    Target { name: "acp_update", parse: acp_update, words: JSON },
+    Target { name: "mcp_result", parse: mcp_result, words: JSON },
+    Target {
+        name: "language_server",
+        parse: language_server,
+        words: &["Content-Length: ", "\r\n\r\n", "{\"a\":", "99", "}"],
+    },
     Target { name: "shell", parse: shell, words: SHELL },
     Target { name: "cron", parse: cron, words: &["*", "*/", ",", "-", " ", "@daily", "MON", "59", "0"] },
     Target { name: "webhook", parse: webhook, words: WEBHOOK },
@@ -269,6 +278,22 @@ fn mcp_settings(input: &[u8]) {
 fn agent_protocol(input: &[u8]) {
     let _ = serde_json::from_slice::<rawko_server::FromAgent>(input);
     let _ = serde_json::from_slice::<rawko_server::ToAgent>(input);
+}
+
+fn agent_line(input: &[u8]) {
+    incoming::read_agent_line(input);
+}
+
+fn acp_update(input: &[u8]) {
+    incoming::read_acp_update(input);
+}
+
+fn mcp_result(input: &[u8]) {
+    incoming::read_mcp_result(input);
+}
+
+fn language_server(input: &[u8]) {
+    incoming::read_language_server(input);
 }
 
 const SHELL: &[&str] = &[

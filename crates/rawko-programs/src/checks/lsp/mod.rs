@@ -17,6 +17,7 @@ use super::formats::{CheckCount, many};
 use super::report::{CheckFinding, first};
 use files::OpenFile;
 pub use servers::LanguageServers;
+pub(crate) use wire::count_messages;
 
 /// Severity 1 of the protocol.
 const ERROR: u64 = 1;

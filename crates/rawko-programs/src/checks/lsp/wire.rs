@@ -28,6 +28,12 @@ pub(super) fn take(read: &mut Vec<u8>) -> Result<Option<Value>, String> {
     message.map(Some).map_err(|error| format!("the language server sent no JSON: {error}"))
 }
 
+/// Returns the number of messages before the end or the first error.
+pub(crate) fn count_messages(bytes: &[u8]) -> usize {
+    let mut read = bytes.to_vec();
+    std::iter::from_fn(|| take(&mut read).ok().flatten()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
