@@ -109,6 +109,43 @@ fn steps_before_the_damage_are_still_there() {
     assert!(damage(store.base(InstanceKey(2), Some(15))).contains("step 15"));
 }
 
+/// A reader of the journal gets no modified record, though loading begins after the later snapshots.
+#[test]
+fn records_before_the_last_snapshot_are_checked_when_they_are_read() {
+    let (_directory, path) = closed();
+    run(&path, "UPDATE journal SET delta = '{\"n\":777}' WHERE instance = 2 AND step = 5");
+    let store = open(&path);
+    let key = InstanceKey(2);
+    assert!(store.base(key, None).unwrap().is_some(), "it is before the snapshot that loading begins with");
+    let all = store.records(InstanceKey(1), 0, usize::MAX).unwrap();
+    assert_eq!(all.len() as u64, STEPS + 1);
+    let seq = |step: u64| all.iter().find(|record| record.step == step).unwrap().seq + 1;
+    for (what, read) in [
+        ("all records", store.records(key, 0, usize::MAX)),
+        ("from the modified one", store.records(key, seq(4), 1)),
+        ("all steps", store.steps(key, 0..=STEPS, usize::MAX)),
+        ("the step alone", store.steps(key, 5..=5, 1)),
+    ] {
+        match read {
+            Err(StoreError::Damaged(words)) => {
+                assert!(words.contains("instance `i2`, step 5:"), "{what}: {words}")
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    assert_eq!(store.records(key, 0, 5).unwrap().len(), 5, "those before it");
+    assert_eq!(store.records(key, seq(5), usize::MAX).unwrap().len() as u64, STEPS - 5, "those after it");
+    assert_eq!(store.steps(key, 6..=9, usize::MAX).unwrap().len(), 4);
+    assert_eq!(store.steps(InstanceKey(3), 5..=5, 1).unwrap().len(), 1);
+    // A deleted record is missed by its successor, wherever a page begins.
+    drop(store);
+    run(&path, "DELETE FROM journal WHERE instance = 3 AND step = 7");
+    let store = open(&path);
+    let key = InstanceKey(3);
+    assert!(store.records(key, 0, usize::MAX).is_err());
+    assert!(store.steps(key, 8..=8, 1).is_err());
+}
+
 #[test]
 fn a_row_given_to_another_instance_is_noticed_by_both() {
     let (_directory, path) = closed();

@@ -39,7 +39,7 @@ pub(super) fn records(
     limit: usize,
 ) -> SqliteResult<Vec<Record>> {
     let range = Range { after_seq: int(after), after_step: -1, through_step: i64::MAX };
-    Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
+    range.read_checked(connection, key, limit)
 }
 
 pub(super) fn steps(
@@ -56,7 +56,7 @@ pub(super) fn steps(
         connection.prepare_cached(sql)?.query_row([key.0, after_step], |row| row.get(0)).optional()?;
     let through_step = int(*steps.end());
     let range = Range { after_seq: after_seq.unwrap_or(0), after_step, through_step };
-    Ok(range.read(connection, key, limit)?.into_iter().map(|linked| linked.record).collect())
+    range.read_checked(connection, key, limit)
 }
 
 pub(super) fn base(
@@ -117,6 +117,28 @@ pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite:
         }
     }
     Ok(None)
+}
+
+/// Returns the link that the record at this position follows: that of the instance's record before it. [`chain::START`]
+/// before the first one, and after one without a link.
+fn link_before(connection: &Connection, record: &Record) -> rusqlite::Result<ChainLink> {
+    let unindexed =
+        "SELECT chain FROM journal WHERE seq > ?3 AND seq < ?2 AND instance = ?1 ORDER BY seq DESC LIMIT 1";
+    let indexed = "SELECT j.chain FROM journal_index i JOIN journal j ON j.seq = i.seq
+                   WHERE i.instance = ?1 AND i.seq < ?2 AND i.seq <= ?3 ORDER BY i.seq DESC LIMIT 1";
+    if record.step == 0 {
+        return Ok(chain::START);
+    }
+    let mark = indexed_through(connection)?;
+    for sql in [unindexed, indexed] {
+        let mut statement = connection.prepare_cached(sql)?;
+        let values = params![record.instance.0, int(record.seq), mark];
+        let found = statement.query_row(values, |row| rows::link(row, 0)).optional()?;
+        if let Some(link) = found {
+            return Ok(link.unwrap_or(chain::START));
+        }
+    }
+    Ok(chain::START)
 }
 
 /// A record with its link.
@@ -211,6 +233,21 @@ struct Range {
 }
 
 impl Range {
+    /// Reads records for a reader that continues them: each must follow the one before, and the first one the record
+    /// before the range.
+    fn read_checked(
+        &self,
+        connection: &Connection,
+        key: InstanceKey,
+        limit: usize,
+    ) -> SqliteResult<Vec<Record>> {
+        let records = self.read(connection, key, limit)?;
+        if let Some(first) = records.first() {
+            check(connection, key, Some(link_before(connection, &first.record)?), &records)?;
+        }
+        Ok(records.into_iter().map(|linked| linked.record).collect())
+    }
+
     fn read(
         &self,
         connection: &Connection,

@@ -10,10 +10,10 @@ use crate::hosting::{ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
 Checks the store (hashes of all records and snapshots, owner, size, growth, free disk space),
-instances with faults in the last 24h, settings, services and endpoints (allowed, program found),
-agents, and charts as `rawko check` does. Then it asks each configured model with one small request,
-and each MCP server for its tools; --offline leaves this out. Each line is ok, warn or problem,
-followed by a fix. The exit code is 1 if there is a problem.
+stalled instances, those with faults in the last 24h, settings, services and endpoints (allowed,
+program found), agents, and charts as `rawko check` does. Then it asks each configured model with
+one small request, and each MCP server for its tools; --offline leaves this out. Each line is ok,
+warn or problem, followed by a fix. The exit code is 1 if there is a problem.
 
 A store that was not closed and lost its write-ahead log has lost its last commits; one with a
 damaged log has lost those behind the damage. It is not opened. Restore a backup, or continue

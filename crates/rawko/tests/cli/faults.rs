@@ -246,6 +246,17 @@ fn doctor_lists_instances_with_recent_faults() {
 }
 
 #[test]
+fn doctor_lists_stalled_instances() {
+    let chart = SHOP.replace("initial: open", "initial: working");
+    let dir = directory(&[("shop.yaml", chart.as_str())]);
+    played(dir.path(), &["run shop.yaml --id s-1 --input total=1"]);
+    let doctor = played(dir.path(), &["doctor"]);
+    let mut lines = doctor.lines().skip_while(|line| !line.contains("  stalled  ")).take(2);
+    let found = format!("{}\n{}\n", lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    expect![[""]].assert_eq(&found);
+}
+
+#[test]
 fn a_simulation_shows_them_and_its_json_stays_as_it_is() {
     let dir = directory(&files());
     let stimuli = "{\"type\": \"CHECK\"}\n{\"type\": \"PAID\"}\n";

@@ -87,3 +87,35 @@ fn a_budget_that_is_used_up_has_its_own_exit_code() {
     "#]],
     );
 }
+
+/// A stub stands for a service, not for the permission to call it.
+#[test]
+fn a_simulation_refuses_what_a_run_refuses() {
+    let scenario = "services: {format_disk: {done: 1}}\nscenarios:\n  - name: formatted\n    steps:\n      \
+                    - expect: {configuration: done}\n";
+    let files = |settings| {
+        vec![
+            ("probe.yaml", PROBE),
+            ("probe.scenario.yaml", scenario),
+            ("stubs.yaml", "{format_disk: {done: 1}}"),
+            ("none.jsonl", ""),
+            (".rawko/config.yaml", settings),
+        ]
+    };
+    let simulate = "simulate probe.yaml --services stubs.yaml --events none.jsonl";
+    check(
+        &files("governance: {allow: [charge_card]}\n"),
+        &[
+            simulate,
+            &format!("{simulate} --open-gate"),
+            "test --no-coverage",
+            "test --no-coverage --open-gate",
+        ],
+        expect![[""]],
+    );
+    // The settings allow nothing yet, so only what they deny is refused.
+    check(&files("governance: {deny: ['format_*']}\n"), &[simulate], expect![[""]]);
+    check(&files("governance: {deny: ['other_*']}\n"), &[simulate], expect![[""]]);
+    // No project, no rules.
+    check(&files("")[..4], &[simulate], expect![[""]]);
+}
