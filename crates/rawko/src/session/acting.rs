@@ -229,7 +229,7 @@ impl TerminalSession<'_> {
             let added = allow_always(self.place, &prompt.ask)?;
             self.scroll.say("added", &added, TextStyle::Notice, console)?;
         }
-        let Some(prompt) = self.prompt.take() else { return Ok(()) };
+        let Some(mut prompt) = self.prompt.take() else { return Ok(()) };
         let request = SocketRequest::Answer {
             id: prompt.ask.instance.to_string(),
             ask: Some(prompt.ask.invoke.clone()),
@@ -243,6 +243,9 @@ impl TerminalSession<'_> {
         if outcome.is_err() {
             // The request is shown again if it is still open.
             self.looked_at = None;
+            if prompt.begin_again(&mut self.input.editor) {
+                self.prompt = Some(prompt);
+            }
         }
         outcome
     }
