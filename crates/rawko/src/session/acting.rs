@@ -277,13 +277,13 @@ impl TerminalSession<'_> {
         Ok(())
     }
 
-    /// Stops the completion of the agent, which then waits for a message. Other work is paused.
+    /// Stops the completion or the calls of the agent, which then waits for a message. Other work is paused.
     async fn stop_turn(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         if self.view.is_paused || self.view.activity.kind == ActivityKind::Held {
             return Ok(());
         }
         if let Some(agent) = &self.view.agent
-            && self.view.activity.kind == ActivityKind::Completion
+            && self.view.can_stop_turn()
         {
             let agent = agent.instance.to_string();
             if self.send(&agent, "INTERRUPT", Value::Null, console).await.is_ok_and(|receipt| receipt.handled)

@@ -126,8 +126,12 @@ impl TerminalSession<'_> {
             true if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: pause",
             false if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: detach",
             _ if activity == ActivityKind::Held => "type what to do instead · Enter: continue as before",
-            true => "type to steer · /help · Esc: stop the turn · Ctrl-C: pause",
-            false => "type to steer · /help · Esc: stop the turn · Ctrl-C: detach",
+            true if self.view.can_stop_turn() => "type to steer · /help · Esc: stop the turn · Ctrl-C: pause",
+            false if self.view.can_stop_turn() => {
+                "type to steer · /help · Esc: stop the turn · Ctrl-C: detach"
+            }
+            true => "type to steer · /help · Esc, Ctrl-C: pause",
+            false => "type to steer · /help · Esc: pause · Ctrl-C: detach",
         }
     }
 

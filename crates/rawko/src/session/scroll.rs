@@ -290,8 +290,9 @@ impl Scroll {
                 return self.tell_answer(entry, invoke, data, console);
             }
             // Forwarded by the task, which has printed it.
-            EntryBody::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => {
-                return Ok(());
+            EntryBody::Event { origin, .. } if !origin.is_null() => return Ok(()),
+            EntryBody::Event { name, .. } if &**name == "INTERRUPT" => {
+                return self.tell_interrupted(entry, console);
             }
             EntryBody::Event { name, data, .. } if &**name == "MESSAGE" => {
                 return self.tell_message(entry, data, console);

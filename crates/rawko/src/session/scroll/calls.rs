@@ -51,6 +51,25 @@ impl Scroll {
         notices.into_iter().try_for_each(|notice| self.say("warning", notice, TextStyle::Notice, console))
     }
 
+    /// Prints the calls that the person interrupted: the results that the chart gives them instead of their own.
+    pub(super) fn tell_interrupted(
+        &mut self,
+        entry: &JournalEntry,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
+        let messages = entry.changes.iter().find(|change| &*change.key == "messages");
+        let last = messages.and_then(|messages| messages.after.as_list()?.last().cloned());
+        let results = last.map(|last| last.get("parts").clone()).unwrap_or_default();
+        for result in results.as_list().unwrap_or_default() {
+            let id = result.get("id").as_str().unwrap_or_default();
+            if let Some((call, diff)) = self.calls.remove(id) {
+                self.output.clear();
+                self.tell_call(&entry.instance, (&call, &diff), result, console)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Prints a call in one line with the beginning of its result, and the diff of an edit.
     pub(super) fn tell_call(
         &mut self,
