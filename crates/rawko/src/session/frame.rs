@@ -222,6 +222,10 @@ impl TerminalSession<'_> {
             (ActivityKind::Completion, _) if !self.scroll.thought().is_empty() => {
                 (format!("thinking: {}", self.scroll.thought()), elapsed)
             }
+            // The text of a program that is still arriving.
+            (ActivityKind::Other, _) if !self.scroll.thought().is_empty() => {
+                (format!("{}: {}", activity.words, self.scroll.thought()), elapsed)
+            }
             _ => (activity.words.clone(), elapsed),
         }
     }

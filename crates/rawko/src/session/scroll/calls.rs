@@ -14,7 +14,7 @@ use crate::journal::{EntryBody, JournalEntry, agent};
 use crate::live_area::wrapped;
 
 /// Lines of a diff that are printed.
-const DIFF_LINES_MAX: usize = 40;
+pub(super) const DIFF_LINES_MAX: usize = 40;
 /// The result of a command that prints nothing.
 const NO_OUTPUT: &str = "[no output]";
 
@@ -146,7 +146,7 @@ impl Scroll {
         now.unwrap_or_else(|| without_places(&with(Path::new(NO_FILES)).unwrap_or_default(), tool))
     }
 
-    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
+    pub(super) fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
         let lines: Vec<&str> = diff.lines().collect();
         for line in lines.iter().take(DIFF_LINES_MAX) {
             let wide = self.columns.saturating_sub(4).max(10);
