@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use rawko_core::{NamedEvent, ServiceClass};
+use rawko_core::{NamedEvent, ServiceClass, Value};
 use rawko_instance::Input;
 use rawko_store::{AuditLine, Commit, InstanceKey};
 use tokio::sync::oneshot;
@@ -100,10 +100,13 @@ impl RuntimeGate {
 }
 
 impl RuntimeGate {
-    /// Reports to the instance of the call while the call runs. `key` identifies the report.
+    /// Reports to the instance of the call while the call runs. `key` identifies the report. Its sender is the agent, and
+    /// not a person.
     pub fn report(&self, event: NamedEvent, key: &str) {
         if let Some(watch) = &self.0 {
-            watch.tower.report(event, key);
+            let agent = watch.agent.as_deref().map(|agent| Value::from(ServiceClass::Agent.named(agent)));
+            let origin = agent.unwrap_or(event.origin);
+            watch.tower.report(NamedEvent { origin, ..event }, key);
         }
     }
 }

@@ -32,6 +32,11 @@ pub(crate) fn spent_until_now(reader: &SnapshotReader, row: &InstanceRow) -> Res
     Ok(sum)
 }
 
+/// Returns true if one of the instances runs an agent.
+fn has_instance(rows: &[InstanceRow], agent: &str) -> bool {
+    rows.iter().any(|row| row.new.agent().is_some_and(|own| *own == *agent))
+}
+
 impl Costs {
     pub(crate) fn read(reader: &SnapshotReader, id: &str) -> Result<Costs, CommandFailure> {
         let root = reader.find(id)?;
@@ -51,22 +56,33 @@ impl Costs {
     }
 
     fn add_below(&mut self, reader: &SnapshotReader, row: &InstanceRow) -> Result<(), CommandFailure> {
-        if let Some(agent) = row.new.agent() {
-            let mut player = Player::new(reader.clone(), None::<World>);
-            for record in reader.store().records(row.key, 0, usize::MAX)? {
-                let entry = player.glance(&record)?;
-                let EntryBody::Answered { data, .. } = &entry.what else { continue };
-                let Some(model) = data.get("model").as_str().filter(|_| !data.get("usage").is_null()) else {
-                    continue;
-                };
-                let part = self.parts.entry((agent.to_string(), model.to_owned())).or_default();
-                *part = part.plus(Spent::of(data.get("usage")));
+        let children = reader.store().children(&row.new.id)?;
+        let own = row.new.agent();
+        let mut player = Player::new(reader.clone(), None::<World>);
+        for record in reader.store().records(row.key, 0, usize::MAX)? {
+            let entry = player.glance(&record)?;
+            let (EntryBody::Answered { data, .. } | EntryBody::CallFailed { error: data, .. }) = &entry.what
+            else {
+                continue;
+            };
+            if data.get("usage").is_null() {
+                continue;
             }
+            let model = data.get("model").as_str();
+            let agent = match (model, &own) {
+                (Some(_), Some(agent)) => agent.to_string(),
+                // The arbiter is the rest.
+                (Some(_), None) => continue,
+                // A program names no model. An agent that is a chart has an instance, and its completions there.
+                (None, _) => match data.get("agent").as_str() {
+                    Some(agent) if !has_instance(&children, agent) => agent.to_owned(),
+                    _ => continue,
+                },
+            };
+            let part = self.parts.entry((agent, model.unwrap_or_default().to_owned())).or_default();
+            *part = part.plus(Spent::of(data.get("usage")));
         }
-        for child in reader.store().children(&row.new.id)? {
-            self.add_below(reader, &child)?;
-        }
-        Ok(())
+        children.iter().try_for_each(|child| self.add_below(reader, child))
     }
 
     /// Returns a line for each agent and model: `developer  demo/x  1,204 tokens  $0.0123`

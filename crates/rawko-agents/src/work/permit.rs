@@ -110,6 +110,15 @@ pub(super) fn permit(
     let grant = agent_services.with_approved_hosts(input.grant.clone(), &input.hosts, call);
     let untrusted = input.untrusted.first().map(String::as_str);
     let judgement = agent_services.judge(&asked.name, &asked.input, &grant, untrusted);
+    let may_ask = asked.name == ASK_USER || judgement.effect == PermissionEffect::Ask;
+    if may_ask
+        && judgement.effect != PermissionEffect::Deny
+        && agent_services.toolbox.wrong_input(&asked.name, &asked.input).is_some()
+    {
+        // The tool refuses the call and names what is wrong. An answer of the person would be lost.
+        let (decision, rule) = (PermitDecision::Allow, "no question: the input is wrong".to_owned());
+        return Ok(PermitOutput { decision, rule, host: None, request: Value::Null });
+    }
     if asked.name == ASK_USER && judgement.effect != PermissionEffect::Deny {
         let grant = agent_services.within(&grant);
         let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));

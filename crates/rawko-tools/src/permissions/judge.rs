@@ -306,6 +306,7 @@ fn covering_writes<'r>(
 /// Returns the exact rules that allow a call for good, for the user's settings.
 fn always(subject: &RuleSubject, opinions: &[(&Permissions, Opinion)]) -> Vec<String> {
     let rule = match &subject.about {
+        SubjectKind::File(file) if !file.is_one_file() => None,
         SubjectKind::File(file) => {
             let tool = if subject.tool == "Write" { "Edit" } else { subject.tool.as_str() };
             let tool = if ["Glob", "Grep"].contains(&tool) { "Read" } else { tool };
@@ -331,5 +332,22 @@ fn always(subject: &RuleSubject, opinions: &[(&Permissions, Opinion)]) -> Vec<St
         SubjectKind::Nothing => Some(subject.tool.clone()),
         SubjectKind::Unreadable | SubjectKind::Host(None) => None,
     };
-    rule.filter(|text| PermissionRule::parse(text).is_ok_and(|rule| rule.is_exact())).into_iter().collect()
+    let is_this = |text: &String| {
+        PermissionRule::parse(text).is_ok_and(|rule| rule.is_exact() && names_only(&rule, subject))
+    };
+    rule.filter(is_this).into_iter().collect()
+}
+
+/// Returns true if a rule names the subject and nothing else. A model chooses the words of a call, and a rule is read
+/// without the spaces around its words, so that one call could become a rule about another.
+fn names_only(rule: &PermissionRule, subject: &RuleSubject) -> bool {
+    match (&rule.target, &subject.about) {
+        (RuleTarget::Path(_, pattern), SubjectKind::File(file)) => {
+            pattern.is_path_of(&file.real, &subject.roots)
+        }
+        (RuleTarget::Domain(domain), SubjectKind::Host(Some(host))) => domain == host,
+        (RuleTarget::Agent(name), SubjectKind::Agent(agent)) => name == agent,
+        (RuleTarget::Tool(name), SubjectKind::Nothing) => *name == subject.tool,
+        _ => false,
+    }
 }

@@ -36,6 +36,12 @@ impl PathPattern {
         !self.text.contains(['*', '?', '[']) && (self.text.contains('/') && !self.text.ends_with('/'))
     }
 
+    /// Returns true if the pattern is the absolute path of this file, letter by letter.
+    pub(super) fn is_path_of(&self, path: &Path, roots: &Roots) -> bool {
+        let is_written_so = path.to_str().is_some_and(|path| self.text.strip_prefix('/') == Some(path));
+        is_written_so && !self.text.contains('\\') && self.matches(path, roots)
+    }
+
     /// Returns the matcher and its base; `None` if the pattern is below an unknown home directory.
     fn matcher(&self, roots: &Roots) -> Option<(PathBuf, Gitignore)> {
         let text = self.text.as_str();
@@ -88,18 +94,28 @@ impl PathPattern {
 pub(crate) struct PathSubject {
     pub(crate) named: PathBuf,
     pub(crate) real: PathBuf,
+    /// The text is empty or ends as the path of a directory does.
+    is_folder: bool,
 }
 
 impl PathSubject {
     /// Resolves a path relative to a directory below the project.
     pub(crate) fn new(path: &str, directory: &Path, roots: &Roots) -> Self {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        let is_folder = ["", ".", "..", "~"].contains(&last);
         let path = match (path.strip_prefix("~/"), &roots.home) {
             (Some(rest), Some(home)) => home.join(rest),
             (Some(_), None) | (None, _) => roots.project.join(directory).join(path),
         };
         let named = lexical(&path);
         let real = resolved(&named);
-        Self { named, real }
+        Self { named, real, is_folder }
+    }
+
+    /// Returns true if the path names one file, which may not exist yet. A rule about a directory holds for everything
+    /// below it.
+    pub(super) fn is_one_file(&self) -> bool {
+        !self.is_folder && !self.real.is_dir()
     }
 
     pub(super) fn any(&self, pattern: &PathPattern, roots: &Roots) -> bool {

@@ -3,6 +3,7 @@
 
 use rawko_core::{Effect, Status, Value, split_item_name};
 
+use super::program::{self, ProgramReport, ReportBody};
 use super::{EntryBody, JournalEntry};
 
 /// Longer texts are cut; `history -v` prints them in full.
@@ -11,7 +12,8 @@ const GIVEN_CHARS_MAX: usize = 100;
 /// The reason of a stop if the caller continued without the agent.
 const PARENT_LEFT: &str = "the parent left the state";
 /// Input keys that summarize a call in one line, in order of preference.
-const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal", "id", "query"];
+const SUBJECTS: [&str; 9] =
+    ["command", "path", "file_path", "pattern", "url", "agent", "goal", "id", "query"];
 
 /// Returns the lines of an entry, each with a title; none for internal steps.
 pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
@@ -21,7 +23,10 @@ pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
         }
         EntryBody::Answered { invoke, data } => answered(invoke, data),
         EntryBody::CallFailed { invoke, error } => failed(invoke, error),
-        EntryBody::Event { name, data, .. } => vec![event_line(name, data)],
+        EntryBody::Event { name, data, .. } => match program::report(entry) {
+            Some(report) => vec![report_line(&report)],
+            None => vec![event_line(name, data)],
+        },
         EntryBody::Cancelled { reason } if reason.as_str() == Some(PARENT_LEFT) => {
             vec![("stopped", "by the task".to_owned())]
         }
@@ -54,6 +59,14 @@ fn event_line(name: &str, data: &Value) -> (&'static str, String) {
         ("RETRY", _) => ("retry", "now".to_owned()),
         _ if data.is_null() => ("event", name.to_owned()),
         _ => ("event", format!("{name} {data}")),
+    }
+}
+
+/// Formats a report of a program as what an agent says and calls.
+pub fn report_line(report: &ProgramReport<'_>) -> (&'static str, String) {
+    match &report.body {
+        ReportBody::Text(text) => ("says", head(text.trim())),
+        ReportBody::Call(call) => ("calls", call_words(call)),
     }
 }
 

@@ -7,6 +7,7 @@ pub mod family;
 pub mod lines;
 pub mod live;
 mod player;
+pub mod program;
 pub mod tail;
 pub mod task;
 mod traced;

@@ -4,6 +4,7 @@
 use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use serde_json::{Value as Json, json};
 
+use super::program::{self, ReportBody};
 use super::{EntryBody, JournalEntry, agent, lines};
 
 /// Arbiter decision in an entry: the decision, the chosen agent, and the record of the request.
@@ -119,6 +120,17 @@ pub fn lines_of(entry: &JournalEntry) -> Vec<Json> {
         let moment = found.record.get("moment").to_json();
         let fields = json!({"moment": moment, "agent": found.agent, "decision": bare(found.decision)});
         all.push(lines::with("decision", entry, fields));
+    }
+    if let Some(report) = program::report(entry) {
+        let (kind, mut fields) = match &report.body {
+            ReportBody::Text(text) => ("said", json!({"text": text})),
+            ReportBody::Call(call) => {
+                let (tool, input) = (call.get("name").to_json(), call.get("input").to_json());
+                ("tool_call", json!({"tool": tool, "input": input}))
+            }
+        };
+        fields["agent"] = json!(report.agent);
+        all.push(lines::with(kind, entry, fields));
     }
     if let Some(agent) = &entry.agent {
         all.extend(said_and_called(entry).into_iter().map(|(kind, mut fields)| {

@@ -10,7 +10,7 @@ use rawko_host::CallProgress;
 use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::journal::text::{self, TextDetail};
-use crate::journal::{EntryBody, JournalEntry, agent, task};
+use crate::journal::{EntryBody, JournalEntry, agent, program, task};
 use crate::times;
 
 const WHO_WIDTH: usize = 10;
@@ -303,6 +303,10 @@ fn tell_root(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandF
     if let Some(decision) = task::decision(entry) {
         let (title, words) = decision.words();
         return say(ARBITER, title, &words, TextStyle::Accent, console);
+    }
+    if let Some(report) = program::report(entry) {
+        let (title, words) = agent::report_line(&report);
+        return say(report.agent, title, &words, text::agent_style(title), console);
     }
     match &entry.what {
         EntryBody::CallFailed { invoke, error } => {

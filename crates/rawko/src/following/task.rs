@@ -90,6 +90,11 @@ fn first_line(text: &str) -> String {
     if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
 }
 
+/// Returns a line of Markdown without its marks.
+fn plain_line(line: &str) -> String {
+    session::plain(line.trim_start_matches(['#', '>', ' ']))
+}
+
 /// Changed files that are listed by name.
 const CHANGES_MAX: usize = 8;
 
@@ -118,7 +123,12 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), CommandFail
     let problem = output.get("problem").get("message").as_str().map(first_line);
     // Workflows give a text instead of a summary.
     let text = output.get("summary").as_str().or_else(|| output.get("text").as_str());
-    let said = problem.or_else(|| text.map(|text| text.trim().to_owned())).filter(|text| !text.is_empty());
+    // A session has printed the text as Markdown; a program that reads the output gets it as it is.
+    let words = |text: &str| match console.is_watched() {
+        true => first_line(&text.lines().map(plain_line).collect::<Vec<_>>().join("\n")),
+        false => text.trim().to_owned(),
+    };
+    let said = problem.or_else(|| text.map(words)).filter(|text| !text.is_empty());
     let about: Vec<String> = iterations.into_iter().chain(said).collect();
     print(format!("{word}  {}", about.join(": ")).trim_end(), console)?;
     tell_evidence(output, console)

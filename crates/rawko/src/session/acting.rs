@@ -229,7 +229,7 @@ impl TerminalSession<'_> {
             let added = allow_always(self.place, &prompt.ask)?;
             self.scroll.say("added", &added, TextStyle::Notice, console)?;
         }
-        let Some(prompt) = self.prompt.take() else { return Ok(()) };
+        let Some(mut prompt) = self.prompt.take() else { return Ok(()) };
         let request = SocketRequest::Answer {
             id: prompt.ask.instance.to_string(),
             ask: Some(prompt.ask.invoke.clone()),
@@ -243,6 +243,9 @@ impl TerminalSession<'_> {
         if outcome.is_err() {
             // The request is shown again if it is still open.
             self.looked_at = None;
+            if prompt.begin_again(&mut self.input.editor) {
+                self.prompt = Some(prompt);
+            }
         }
         outcome
     }
@@ -274,13 +277,13 @@ impl TerminalSession<'_> {
         Ok(())
     }
 
-    /// Stops the completion of the agent, which then waits for a message. Other work is paused.
+    /// Stops the completion or the calls of the agent, which then waits for a message. Other work is paused.
     async fn stop_turn(&mut self, console: &mut Console) -> Result<(), CommandFailure> {
         if self.view.is_paused || self.view.activity.kind == ActivityKind::Held {
             return Ok(());
         }
         if let Some(agent) = &self.view.agent
-            && self.view.activity.kind == ActivityKind::Completion
+            && self.view.can_stop_turn()
         {
             let agent = agent.instance.to_string();
             if self.send(&agent, "INTERRUPT", Value::Null, console).await.is_ok_and(|receipt| receipt.handled)

@@ -1,17 +1,19 @@
 //! Fields of a form that a chart asks a person to fill in: a JSON Schema, a list of fields, or names with their types,
 //! as the page reads them.
 
-use rawko_core::Value;
+use rawko_core::{Schema, Value};
 use serde_json::Value as Json;
 
 /// One value to enter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FormField {
     pub(crate) name: String,
     pub(crate) title: String,
     kind: String,
     pub(crate) is_required: bool,
     pub(crate) choices: Vec<String>,
+    /// The schema of the value; null if the form has none.
+    schema: Value,
 }
 
 impl FormField {
@@ -20,7 +22,10 @@ impl FormField {
         if let Some(list) = form.as_list() {
             let named = |field: &Value| match field.as_str() {
                 Some(name) => Some(FormField::new(name, &Value::Null, true)),
-                None => Some(FormField::new(field.get("name").as_str()?, field, true)),
+                None => {
+                    let name = ["name", "key", "id"].iter().find_map(|key| field.get(key).as_str())?;
+                    Some(FormField::new(name, field, true))
+                }
             };
             return list.iter().filter_map(named).collect();
         }
@@ -40,7 +45,8 @@ impl FormField {
 
     fn new(name: &str, about: &Value, is_required: bool) -> FormField {
         let kind = about.as_str().or_else(|| about.get("type").as_str()).unwrap_or("string").to_owned();
-        let choices = about.get("enum").as_list().unwrap_or_default().iter();
+        let schema = schema_of(about);
+        let choices = schema.get("enum").as_list().unwrap_or_default().iter();
         let title = about.get("title").as_str().or_else(|| about.get("description").as_str());
         let is_optional =
             about.get("required").as_bool() == Some(false) || about.get("optional").as_bool() == Some(true);
@@ -50,8 +56,52 @@ impl FormField {
             kind,
             is_required: is_required && !is_optional,
             choices: choices
-                .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned))
+                .map(|choice| choice.as_str().map_or_else(|| choice.to_json().to_string(), str::to_owned))
                 .collect(),
+            schema,
+        }
+    }
+
+    /// Returns how a value is typed, if its text alone does not show it.
+    pub(crate) fn notation(&self) -> Option<&'static str> {
+        match self.kind.as_str() {
+            "array" if self.is_plain_list() => Some("several, with commas between"),
+            "array" => Some("a list as JSON, such as [1, 2]"),
+            "object" => Some("a map as JSON, such as {\"key\": 1}"),
+            "boolean" => Some("yes or no"),
+            _ => None,
+        }
+    }
+
+    /// Returns true for a list of texts or numbers, which needs no JSON.
+    fn is_plain_list(&self) -> bool {
+        let items = self.schema.get("items").get("type");
+        matches!(items.as_str(), Some("string" | "integer" | "number"))
+    }
+
+    /// Reads a list without its brackets; JSON is taken, too.
+    fn list(&self, text: &str) -> Option<Json> {
+        if !self.is_plain_list() || text.starts_with('[') {
+            return serde_json::from_str(text).ok();
+        }
+        let is_text = self.schema.get("items").get("type").as_str() == Some("string");
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let read = |part: &str| match is_text {
+            true => Some(Json::from(part)),
+            false => serde_json::from_str(part).ok().filter(Json::is_number),
+        };
+        parts.map(read).collect::<Option<Vec<Json>>>().map(Json::Array)
+    }
+
+    /// Returns the value if it fits the schema of the field, as the whole answer has to.
+    fn fitting(&self, value: Json) -> Result<Option<Json>, String> {
+        if self.schema.is_null() {
+            return Ok(Some(value));
+        }
+        let (schema, _) = Schema::compile(&self.schema);
+        match schema.violations(&Value::from_json(value.clone())).first() {
+            Some(violation) => Err(format!("{}: {}", self.title, violation.message)),
+            None => Ok(Some(value)),
         }
     }
 
@@ -66,10 +116,10 @@ impl FormField {
                 text.parse::<usize>().ok().and_then(|number| self.choices.get(number.checked_sub(1)?));
             let chosen = self.choices.iter().find(|choice| *choice == text).or(number);
             let chosen = chosen.ok_or_else(|| format!("choose one of {}", self.choices.join(", ")))?;
-            return Ok(Some(serde_json::from_str(chosen).unwrap_or_else(|_| Json::from(chosen.as_str()))));
+            return self.chosen(chosen);
         }
         let wrong = |what: &str| format!("{} is not {what}", self.title);
-        Ok(Some(match self.kind.as_str() {
+        self.fitting(match self.kind.as_str() {
             "integer" => Json::from(text.parse::<i64>().map_err(|_| wrong("a whole number"))?),
             "number" => Json::from(text.parse::<f64>().map_err(|_| wrong("a number"))?),
             "boolean" => match text.to_lowercase().as_str() {
@@ -77,10 +127,34 @@ impl FormField {
                 "n" | "no" | "false" => Json::Bool(false),
                 _ => return Err(wrong("yes or no")),
             },
-            "object" | "array" => serde_json::from_str(text).map_err(|_| wrong("JSON"))?,
+            "array" => self.list(text).ok_or_else(|| wrong("a list of such values, with commas between"))?,
+            "object" => serde_json::from_str(text).map_err(|_| wrong("JSON"))?,
             _ => Json::from(text),
-        }))
+        })
     }
+
+    /// Returns a choice as the form has it: a number stays a number.
+    fn chosen(&self, text: &str) -> Result<Option<Json>, String> {
+        let all = self.schema.get("enum").as_list().unwrap_or_default().iter();
+        let own = all.map(Value::to_json).find(|choice| match choice {
+            Json::String(choice) => choice == text,
+            other => other.to_string() == text,
+        });
+        Ok(Some(own.unwrap_or_else(|| Json::from(text))))
+    }
+}
+
+/// Returns the schema in the description of a field. Its own `required` is not a list of keys, and `options` are choices.
+fn schema_of(about: &Value) -> Value {
+    let Some(map) = about.as_map() else { return Value::Null };
+    let mut schema = map.clone();
+    if about.get("required").as_bool().is_some() {
+        schema.shift_remove("required");
+    }
+    if let Some(options) = schema.get("options").cloned() {
+        schema.insert("enum".into(), options);
+    }
+    Value::Map(schema.into())
 }
 
 #[cfg(test)]
@@ -119,5 +193,32 @@ mod tests {
         assert_eq!(field(json!({"enum": ["red", "blue"]})).read("2"), Ok(Some(json!("blue"))));
         assert!(field(json!({"enum": ["red", "blue"]})).read("green").is_err());
         assert!(field(json!({})).read(" ").is_err());
+        assert_eq!(field(json!({"enum": ["1", "2"]})).read("2"), Ok(Some(json!("2"))));
+        assert_eq!(field(json!({"options": [10, 20]})).read("2"), Ok(Some(json!(20))), "by its place");
+        let table = [
+            (
+                json!({"type": "integer", "minimum": 10000, "maximum": 99999}),
+                "7",
+                "f: expected at least 10000, found 7",
+            ),
+            (json!({"type": "number", "maximum": 1}), "1.5", "f: expected at most 1, found 1.5"),
+            (
+                json!({"type": "array", "items": {"type": "integer"}}),
+                "1, x",
+                "f is not a list of such values, with commas between",
+            ),
+        ];
+        for (about, text, expected) in table {
+            assert_eq!(field(about).read(text), Err(expected.to_owned()), "{text}");
+        }
+        assert!(field(json!({"type": "string", "pattern": "^[0-9]{5}$"})).read("7x").is_err());
+        assert!(
+            field(json!({"type": "array", "items": {"type": "string"}, "minItems": 2})).read("a").is_err()
+        );
+        let list = field(json!({"type": "array", "items": {"type": "string"}, "required": true}));
+        assert_eq!(list.read("a, b c"), Ok(Some(json!(["a", "b c"]))));
+        assert_eq!(list.read(r#"["a, b"]"#), Ok(Some(json!(["a, b"]))));
+        let map = field(json!({"type": "object", "properties": {"a": {"type": "integer"}}}));
+        assert!(map.read(r#"{"a": "x"}"#).is_err() && map.notation().is_some());
     }
 }

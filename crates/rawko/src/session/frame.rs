@@ -126,8 +126,12 @@ impl TerminalSession<'_> {
             true if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: pause",
             false if activity == ActivityKind::BackOff => "Enter: retry now · /help · Ctrl-C: detach",
             _ if activity == ActivityKind::Held => "type what to do instead · Enter: continue as before",
-            true => "type to steer · /help · Esc: stop the turn · Ctrl-C: pause",
-            false => "type to steer · /help · Esc: stop the turn · Ctrl-C: detach",
+            true if self.view.can_stop_turn() => "type to steer · /help · Esc: stop the turn · Ctrl-C: pause",
+            false if self.view.can_stop_turn() => {
+                "type to steer · /help · Esc: stop the turn · Ctrl-C: detach"
+            }
+            true => "type to steer · /help · Esc, Ctrl-C: pause",
+            false => "type to steer · /help · Esc: pause · Ctrl-C: detach",
         }
     }
 
@@ -217,6 +221,10 @@ impl TerminalSession<'_> {
             }
             (ActivityKind::Completion, _) if !self.scroll.thought().is_empty() => {
                 (format!("thinking: {}", self.scroll.thought()), elapsed)
+            }
+            // The text of a program that is still arriving.
+            (ActivityKind::Other, _) if !self.scroll.thought().is_empty() => {
+                (format!("{}: {}", activity.words, self.scroll.thought()), elapsed)
             }
             _ => (activity.words.clone(), elapsed),
         }

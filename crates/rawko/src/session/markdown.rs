@@ -15,10 +15,32 @@ pub(crate) struct Markdown {
 
 #[derive(Debug)]
 struct Fence {
-    /// The line that ends it begins with this.
+    /// A line of these letters, or of more of them, ends it.
     mark: String,
     language: String,
     code: Highlighter,
+}
+
+impl Fence {
+    /// Returns the block that a line opens. A line such as "```cargo test```" is text: what follows the mark of a block is
+    /// the name of its language, which has no backtick.
+    fn begun_by(line: &str) -> Option<Fence> {
+        let letter = line.chars().next().filter(|letter| ['`', '~'].contains(letter))?;
+        let rest = line.trim_start_matches(letter);
+        let mark = line[..line.len() - rest.len()].to_owned();
+        if mark.len() < 3 || (letter == '`' && rest.contains('`')) {
+            return None;
+        }
+        let language = rest.split_whitespace().next().unwrap_or_default().to_lowercase();
+        let code = Highlighter::of(&language);
+        Some(Fence { mark, language, code })
+    }
+
+    /// Returns true for a line of the same mark, which may be longer.
+    fn is_ended_by(&self, line: &str) -> bool {
+        let rest = line.trim_end().strip_prefix(self.mark.as_str());
+        rest.is_some_and(|rest| rest.chars().all(|letter| self.mark.starts_with(letter)))
+    }
 }
 
 /// One line for the terminal.
@@ -34,7 +56,7 @@ impl Markdown {
     pub(crate) fn line(&mut self, line: &str, console: &Console) -> Vec<RenderedLine> {
         let trimmed = line.trim_start();
         if let Some(fence) = &mut self.fence {
-            if trimmed.trim_end().strip_prefix(fence.mark.as_str()).is_some_and(str::is_empty) {
+            if fence.is_ended_by(trimmed) {
                 self.fence = None;
                 return Vec::new();
             }
@@ -49,14 +71,8 @@ impl Markdown {
             return Vec::new();
         }
         let mut lines = self.table(console);
-        let mark: String = trimmed
-            .chars()
-            .take_while(|letter| trimmed.starts_with(*letter) && "`~".contains(*letter))
-            .collect();
-        if mark.len() >= 3 {
-            let language = trimmed[mark.len()..].split_whitespace().next().unwrap_or_default().to_lowercase();
-            let code = Highlighter::of(&language);
-            self.fence = Some(Fence { mark, language, code });
+        if let Some(fence) = Fence::begun_by(trimmed) {
+            self.fence = Some(fence);
             return lines;
         }
         lines.push(block(line, console));
@@ -148,12 +164,14 @@ pub(crate) fn plain(text: &str) -> String {
 
 fn painted(text: &str, paint: &dyn Fn(TextStyle, &str) -> String) -> String {
     let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find(['`', '*', '[']) {
+    while let Some(at) = rest.find(['`', '*', '_', '[']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let is_word_before = out.chars().next_back().is_some_and(char::is_alphanumeric);
+        // A mark without its end is text as a whole: a part of it would pair with another one.
+        let run = rest.len() - rest.trim_start_matches(['`', '*', '_']).len();
         let (rendered, length) =
-            span(rest, is_word_before, paint).unwrap_or_else(|| (rest[..1].to_owned(), 1));
+            span(rest, is_word_before, paint).unwrap_or_else(|| (rest[..run.max(1)].to_owned(), run.max(1)));
         out.push_str(&rendered);
         rest = &rest[length..];
     }
@@ -175,18 +193,47 @@ fn span(
         let shown = format!("{words} {}", paint(TextStyle::Dim, &format!("({address})")));
         return is_link.then_some((shown, length));
     }
-    let (mark, style) = match text {
-        _ if text.starts_with('`') => ("`", TextStyle::Accent),
-        _ if text.starts_with("**") => ("**", TextStyle::Bold),
-        _ if !is_word_before => ("*", TextStyle::Bold),
-        _ => return None,
-    };
+    if text.starts_with('`') {
+        return code_span(text, paint);
+    }
+    let mark = ["***", "**", "*", "___", "__", "_"].into_iter().find(|mark| text.starts_with(mark))?;
+    // A mark within a word is a part of it: `snake_case`, `2*3*4`.
+    let is_in_words = mark == "**" || mark == "***";
+    if is_word_before && !is_in_words {
+        return None;
+    }
     let inner = &text[mark.len()..];
-    let end = inner.find(mark).filter(|end| *end > 0)?;
-    let is_code = mark == "`";
-    let is_emphasis = !inner.starts_with(' ') && !inner[..end].ends_with(' ');
-    let shown = paint(style, &inner[..end]);
-    (is_code || is_emphasis).then_some((shown, end + 2 * mark.len()))
+    let is_end = |end: &usize| {
+        let mut after = inner[end + mark.len()..].chars();
+        let (after, next) = (after.next(), after.next());
+        // Also of a name such as `__init__.py`.
+        let is_word = |letter: char| !letter.is_whitespace() && next.is_some_and(char::is_alphanumeric);
+        let is_inner =
+            mark.starts_with('_') && after.is_some_and(|letter| letter.is_alphanumeric() || is_word(letter));
+        let is_longer = after.is_some_and(|after| mark.starts_with(after));
+        !is_inner && !is_longer && !inner[..*end].ends_with(' ')
+    };
+    let end = inner.match_indices(mark).map(|(at, _)| at).filter(|end| *end > 0).find(is_end)?;
+    let shown = paint(TextStyle::Bold, &plain(&inner[..end]));
+    (!inner.starts_with(' ')).then_some((shown, end + 2 * mark.len()))
+}
+
+/// Renders code between runs of as many backticks: a longer run can hold a shorter one.
+fn code_span(text: &str, paint: &dyn Fn(TextStyle, &str) -> String) -> Option<(String, usize)> {
+    let inner = text.trim_start_matches('`');
+    let mark = &text[..text.len() - inner.len()];
+    let mut from = 0;
+    loop {
+        let start = from + inner[from..].find('`')?;
+        let length = inner[start..].len() - inner[start..].trim_start_matches('`').len();
+        if length == mark.len() {
+            let code = &inner[..start];
+            let trimmed = code.strip_prefix(' ').and_then(|code| code.strip_suffix(' '));
+            let code = trimmed.filter(|code| !code.trim().is_empty()).unwrap_or(code);
+            return Some((paint(TextStyle::Accent, code), start + 2 * length));
+        }
+        from = start + length;
+    }
 }
 
 /// Colours a line of a diff.
@@ -212,7 +259,7 @@ mod tests {
         let mut shown = |line: &str| -> Vec<String> {
             markdown.line(line, &console).into_iter().map(|line| line.text).collect()
         };
-        let table: [(&str, &[&str]); 20] = [
+        let table: &[(&str, &[&str])] = &[
             ("## What changed", &["What changed"]),
             ("- **one** `two`", &["• one two"]),
             ("  * deeper", &["  • deeper"]),
@@ -228,13 +275,22 @@ mod tests {
             ("~~~~", &[]),
             ("```", &["  ```"]),
             ("~~~~", &[]),
+            ("```cargo test``` runs all", &["cargo test runs all"]),
+            ("and ``a `b` c`` too, `` ` `` alone", &["and a `b` c too, ` alone"]),
+            ("``` not closed", &[]),
+            ("still code", &["  still code"]),
+            ("`````", &[]),
+            ("_so_ and __so__, ___so___ ***so***", &["so and so, so so"]),
+            ("snake_case_name and __init__.py _a b", &["snake_case_name and __init__.py _a b"]),
+            ("**a*b and `c`** [[d](e)", &["a*b and c [d (e)"]),
+            ("`` open `", &["`` open `"]),
             ("#hashtag", &["#hashtag"]),
             ("| name | n |", &[]),
             ("|---|--:|", &[]),
             ("| `long one` | 2 |", &[]),
             ("after", &["name      n", "long one  2", "after"]),
         ];
-        for (line, expected) in table {
+        for (line, expected) in table.iter().copied() {
             assert_eq!(shown(line), expected, "{line}");
         }
         let mut markdown = Markdown::default();

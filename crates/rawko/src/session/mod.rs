@@ -24,7 +24,7 @@ pub(crate) mod terminal;
 mod typing;
 mod view;
 
-pub(crate) use markdown::diff_line;
+pub(crate) use markdown::{diff_line, plain};
 pub(crate) use terminal::{is_entered as has_terminal, leave as leave_terminal};
 
 use std::io::{self, IsTerminal};

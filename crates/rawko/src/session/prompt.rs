@@ -72,6 +72,8 @@ pub(crate) struct RequestPrompt {
     entry: PromptInput,
     fields: Vec<FormField>,
     filled: JsonMap<String, Json>,
+    /// The texts of the fields until now, for a form that is filled in again.
+    entered: Vec<String>,
     /// When it was drawn for the first time.
     shown: Option<Instant>,
 }
@@ -113,7 +115,24 @@ impl RequestPrompt {
             PromptInput::None
         };
         let (selected, shown) = (None, None);
-        RequestPrompt { ask: ask.clone(), choices, selected, entry, fields, filled: JsonMap::new(), shown }
+        let (filled, entered) = (JsonMap::new(), Vec::new());
+        RequestPrompt { ask: ask.clone(), choices, selected, entry, fields, filled, entered, shown }
+    }
+
+    /// Begins a refused form again, with what was entered. Returns false for other requests.
+    pub(crate) fn begin_again(&mut self, editor: &mut Editor) -> bool {
+        if self.fields.is_empty() || self.entered.is_empty() {
+            return false;
+        }
+        self.show_field(0, editor);
+        true
+    }
+
+    fn show_field(&mut self, place: usize, editor: &mut Editor) {
+        self.entry = PromptInput::Field(place);
+        if let Some(text) = self.entered.get(place) {
+            editor.set(text.clone());
+        }
     }
 
     fn is_question(&self) -> bool {
@@ -143,7 +162,7 @@ impl RequestPrompt {
     /// Returns true if the person has begun to answer this request.
     pub(crate) fn is_engaged(&self) -> bool {
         self.selected.is_some()
-            || !self.filled.is_empty()
+            || !self.entered.is_empty()
             || matches!(self.entry, PromptInput::Reason | PromptInput::Comment)
     }
 
@@ -270,12 +289,19 @@ impl RequestPrompt {
             PromptInput::Field(place) => {
                 let Some(field) = self.fields.get(place) else { return KeyResult::Ignored };
                 match field.read(&text) {
-                    Err(problem) => return KeyResult::Problem(problem),
+                    Err(problem) => {
+                        editor.set(text);
+                        return KeyResult::Problem(problem);
+                    }
                     Ok(Some(value)) => drop(self.filled.insert(field.name.clone(), value)),
-                    Ok(None) => {}
+                    Ok(None) => drop(self.filled.remove(&field.name)),
+                }
+                match self.entered.get_mut(place) {
+                    Some(entered) => *entered = text,
+                    None => self.entered.push(text),
                 }
                 if place + 1 < self.fields.len() {
-                    self.entry = PromptInput::Field(place + 1);
+                    self.show_field(place + 1, editor);
                     return KeyResult::Handled;
                 }
                 let data = Value::from_json(Json::Object(std::mem::take(&mut self.filled)));
@@ -347,7 +373,14 @@ mod tests {
         assert_eq!(entered(&mut prompt, "x"), KeyResult::Problem("zip is not a whole number".to_owned()));
         let data = Value::from_json(json!({"street": "Main Road 1", "zip": 70173}));
         let reply = PromptReply { approved: true, data, ..PromptReply::default() };
-        assert_eq!(entered(&mut prompt, "70173"), KeyResult::Answer(reply));
+        assert_eq!(entered(&mut prompt, "70173"), KeyResult::Answer(reply.clone()));
+        // The host refused it: each field begins with what was entered.
+        let mut editor = Editor::default();
+        assert!(prompt.begin_again(&mut editor));
+        assert_eq!(editor.text(), "Main Road 1");
+        assert_eq!(prompt.press(&TerminalKey::Enter, &mut editor), KeyResult::Handled);
+        assert_eq!(editor.text(), "70173");
+        assert_eq!(prompt.press(&TerminalKey::Enter, &mut editor), KeyResult::Answer(reply));
     }
 
     #[test]

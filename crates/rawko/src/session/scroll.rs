@@ -5,6 +5,7 @@ mod answers;
 mod calls;
 mod folds;
 mod person;
+mod program;
 mod root;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::following::is_own;
 use crate::journal::text::{self, TextDetail};
-use crate::journal::{EntryBody, JournalEntry, agent, task};
+use crate::journal::{EntryBody, JournalEntry, agent, program as reports, task};
 use crate::live_area::{width, wrapped};
 
 /// Output is wrapped at most this wide, so that text stays readable.
@@ -162,6 +163,13 @@ impl Scroll {
                 self.output = progress.data.get("line").as_str().unwrap_or_default().to_owned();
                 return Ok(());
             }
+            // A program: its text is printed when it reports it.
+            ServiceClass::Agent => {
+                if progress.data.get("type").as_str() == Some("text_delta") {
+                    self.thought.push_str(progress.data.get("text").as_str().unwrap_or_default());
+                }
+                return Ok(());
+            }
             _ => return Ok(()),
         }
         let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
@@ -255,6 +263,9 @@ impl Scroll {
         console: &mut Console,
     ) -> Result<(), CommandFailure> {
         self.note_asks(entry);
+        if let Some(report) = reports::report(entry) {
+            return self.tell_report(entry, &report, console);
+        }
         match &entry.agent {
             Some(_) => self.tell_agent(entry, console)?,
             None if self.is_foreign => {
@@ -290,8 +301,9 @@ impl Scroll {
                 return self.tell_answer(entry, invoke, data, console);
             }
             // Forwarded by the task, which has printed it.
-            EntryBody::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => {
-                return Ok(());
+            EntryBody::Event { origin, .. } if !origin.is_null() => return Ok(()),
+            EntryBody::Event { name, .. } if &**name == "INTERRUPT" => {
+                return self.tell_interrupted(entry, console);
             }
             EntryBody::Event { name, data, .. } if &**name == "MESSAGE" => {
                 return self.tell_message(entry, data, console);

@@ -55,7 +55,7 @@ pub(crate) enum ActivityKind {
     Completion,
     /// Waits before the next attempt.
     BackOff,
-    /// A call of a tool.
+    /// A call of a tool, which Escape stops.
     Tool,
     /// Stopped by the person.
     Held,
@@ -92,6 +92,11 @@ impl TaskView {
             Some(due_ms) => format!("{who}next attempt in {}", coarse(due_ms - now_ms)),
             None => format!("{who}{words} {}", coarse(now_ms - since_ms)),
         }
+    }
+
+    /// Returns true if the agent at work can be stopped and waits for a message then.
+    pub(crate) fn can_stop_turn(&self) -> bool {
+        self.agent.is_some() && matches!(self.activity.kind, ActivityKind::Completion | ActivityKind::Tool)
     }
 
     fn take_agent(&mut self, row: &InstanceRow, standing: &InstanceStanding) {

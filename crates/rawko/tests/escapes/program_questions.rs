@@ -100,6 +100,20 @@ fn a_call_of_a_program_waits_for_a_person() {
     }
 }
 
+/// A program that does not listen: before, the person was asked as often as it tried.
+#[test]
+fn a_denied_call_is_not_asked_about_again() {
+    for (kind, program, rule) in KINDS {
+        let stubborn = program.replace("if 'Continue without it' not in ", "if True or ");
+        assert_ne!(stubborn, program, "{kind}");
+        let project = project(kind, &stubborn, &format!("permissions: {{ask: ['{rule}']}}\n"));
+        assert_eq!(run(&project, &["run", "look.yaml", "--id", "t"]).0, Some(55), "{kind}");
+        let (code, said) = run(&project, &["deny", "t"]);
+        assert_eq!(code, Some(0), "{kind}: {said}");
+        assert!(!project.has("x") && turns(&project).matches("Continue without it").count() == 1, "{kind}");
+    }
+}
+
 #[test]
 fn a_program_reads_a_denial_and_an_expired_request() {
     for (kind, program, rule) in KINDS {

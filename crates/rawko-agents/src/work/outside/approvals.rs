@@ -31,6 +31,11 @@ impl Attendant<'_> {
         if let Some(at) = state.approvals.iter().position(is_this) {
             return Ok(Some(state.approvals.remove(at)));
         }
+        if request::is_denied(self.call, &own, input) {
+            return Err("refused: a person has denied this call in this run (rule approval_required). Do not repeat it; \
+                        continue without it."
+                .to_owned());
+        }
         if state.question.is_none() {
             let asked = ToolUse { id: String::new(), name: own, input: input.clone() };
             let agent = ServiceName::of(&self.call.name).member;

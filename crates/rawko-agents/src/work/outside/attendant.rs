@@ -243,6 +243,9 @@ impl<'w> Attendant<'w> {
         };
         let untrusted = self.state().untrusted.first().cloned();
         let idempotency = format!("{}/{run}", self.call.idempotency);
+        if let Some(wrong) = self.agent_services.toolbox.wrong_input(&asked.name, &asked.input) {
+            return ToolOutcome::failed(wrong);
+        }
         let approval = match self.clear(&asked.name, &asked.input) {
             Ok(approval) => approval,
             Err(why) => return ToolOutcome::failed(why),

@@ -30,10 +30,21 @@ struct ProgramInput {
     hosts: Option<Vec<String>>,
     /// Hosts that a person denied.
     denied_hosts: Option<Vec<String>>,
+    /// Calls that a person denied, or did not decide on in time.
+    denied_calls: Option<Vec<DeniedCall>>,
+}
+
+/// A call that is not asked about again in this run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct DeniedCall {
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) input: Value,
 }
 
 /// Keys of [`ProgramInput`] that are data if another chart passes them.
-const ANSWER_KEYS: [&str; 5] = ["answer", "report_so_far", "approvals", "hosts", "denied_hosts"];
+const ANSWER_KEYS: [&str; 6] =
+    ["answer", "report_so_far", "approvals", "hosts", "denied_hosts", "denied_calls"];
 
 fn program_input(call: &ServiceCall) -> ProgramInput {
     let input: ProgramInput = call.input.read().unwrap_or_default();
@@ -68,6 +79,12 @@ pub(super) fn hosts(call: &ServiceCall) -> Vec<String> {
 /// Returns the hosts that a person denied.
 pub(super) fn denied_hosts(call: &ServiceCall) -> Vec<String> {
     program_input(call).denied_hosts.unwrap_or_default()
+}
+
+/// Returns true if a person denied this call earlier in the run.
+pub(super) fn is_denied(call: &ServiceCall, tool: &str, input: &Value) -> bool {
+    let denied = program_input(call).denied_calls.unwrap_or_default();
+    denied.iter().any(|it| it.tool == tool && it.input == *input)
 }
 
 /// Returns the session to resume.

@@ -96,7 +96,7 @@ impl RequestPrompt {
         let Some(field) = self.fields.get(*place) else { return Vec::new() };
         let number = format!("field {} of {}", place + 1, self.fields.len());
         let choices = match field.choices.is_empty() {
-            true => String::new(),
+            true => field.notation().map(|words| format!(" ({words})")).unwrap_or_default(),
             false => format!(": {}", field.choices.join(", ")),
         };
         let lines = wrapped(&format!("{number}{choices}"), columns.saturating_sub(2).max(10));

@@ -14,7 +14,7 @@ use crate::journal::{EntryBody, JournalEntry, agent};
 use crate::live_area::wrapped;
 
 /// Lines of a diff that are printed.
-const DIFF_LINES_MAX: usize = 40;
+pub(super) const DIFF_LINES_MAX: usize = 40;
 /// The result of a command that prints nothing.
 const NO_OUTPUT: &str = "[no output]";
 
@@ -49,6 +49,25 @@ impl Scroll {
         }
         let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
         notices.into_iter().try_for_each(|notice| self.say("warning", notice, TextStyle::Notice, console))
+    }
+
+    /// Prints the calls that the person interrupted: the results that the chart gives them instead of their own.
+    pub(super) fn tell_interrupted(
+        &mut self,
+        entry: &JournalEntry,
+        console: &mut Console,
+    ) -> Result<(), CommandFailure> {
+        let messages = entry.changes.iter().find(|change| &*change.key == "messages");
+        let last = messages.and_then(|messages| messages.after.as_list()?.last().cloned());
+        let results = last.map(|last| last.get("parts").clone()).unwrap_or_default();
+        for result in results.as_list().unwrap_or_default() {
+            let id = result.get("id").as_str().unwrap_or_default();
+            if let Some((call, diff)) = self.calls.remove(id) {
+                self.output.clear();
+                self.tell_call(&entry.instance, (&call, &diff), result, console)?;
+            }
+        }
+        Ok(())
     }
 
     /// Prints a call in one line with the beginning of its result, and the diff of an edit.
@@ -127,7 +146,7 @@ impl Scroll {
         now.unwrap_or_else(|| without_places(&with(Path::new(NO_FILES)).unwrap_or_default(), tool))
     }
 
-    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
+    pub(super) fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), CommandFailure> {
         let lines: Vec<&str> = diff.lines().collect();
         for line in lines.iter().take(DIFF_LINES_MAX) {
             let wide = self.columns.saturating_sub(4).max(10);

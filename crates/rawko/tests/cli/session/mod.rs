@@ -3,6 +3,8 @@
 mod answering;
 mod hosts;
 mod inputs;
+mod programs;
+mod screens;
 mod steering;
 mod streaming;
 mod terminals;

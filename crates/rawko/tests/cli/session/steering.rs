@@ -116,6 +116,28 @@ fn escape_stops_the_turn_and_the_next_message_continues_it() {
     assert!(shown["context"]["messages"][1].to_string().contains("do the other thing"), "{shown}");
 }
 
+/// The command would run for an hour.
+const STUCK: &str = r#"
+- agent: worker
+  steps:
+    - tool_calls: [{name: Bash, input: {command: "echo begun; sleep 3600"}}, {name: Read, input: {path: stock.py}}]
+    - expect: "The person interrupted this turn"
+      text: I look elsewhere.
+"#;
+
+#[test]
+fn escape_stops_a_running_call_and_the_model_reads_so() {
+    let dir = one_worker("", STUCK);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("⎿ begun");
+    pty.press("\u{1b}");
+    pty.wait_for_all(&["type what to do instead", "✗ Bash echo begun", "✗ Read stock.py"]);
+    pty.press("look elsewhere\r");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("I look elsewhere."), "{text}");
+}
+
 /// A slow command shows its last line while it runs.
 const NOISY: &str = r#"
 - agent: worker
