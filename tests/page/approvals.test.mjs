@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openBrowser, visit } from './support/browser.mjs';
+import { openBrowser, violations, visit } from './support/browser.mjs';
 import { project } from './support/project.mjs';
 import { serve } from './support/server.mjs';
 
@@ -91,6 +91,8 @@ test('what failed is shown and tried again', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/order-3');
   const failure = page.locator('.bad-card:has-text("no route to the card service")');
   await failure.waitFor();
+  for (const colorScheme of ['light', 'dark'])
+    assert.deepEqual(await violations(browser, server.address, [['#/instances/order-3', '.bad-card']], { colorScheme }), []);
   made.write('card_service_is_slow', '');
   await page.click('.bad-card >> role=button[name="Retry"]');
   await failure.waitFor({ state: 'detached' });

@@ -100,12 +100,36 @@ test('the audit names calls and rules, and is searched', async () => {
   await close();
 });
 
+test('earlier lines of the audit are loaded', async () => {
+  const { page, close } = await visit(browser, server.address, '#/approvals');
+  // Three lines a page.
+  await page.route('**/v1/audit?*', async (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set('limit', '3');
+    await route.continue({ url: url.href });
+  });
+  await page.evaluate(() => (location.hash = '#/audit'));
+  const rows = page.locator('.audit-table tbody tr');
+  await page.waitForSelector('.audit-more:has-text("The last 3 lines")');
+  const first = await rows.allTextContents();
+  await page.click('text=Earlier lines');
+  await page.waitForSelector('.audit-more:has-text("The last 6 lines")');
+  const all = await rows.allTextContents();
+  assert.deepEqual(all.slice(0, 3), first);
+  assert.equal(all.length, 6);
+  const { lines } = await server.get('audit?limit=6');
+  const services = await page.locator('.audit-table tbody td:nth-child(3)').allTextContents();
+  assert.deepEqual(services, lines.map((line) => line.service).reverse());
+  await close();
+});
+
 const VIEWS = [
   ['#/calls/slugs.planner.2.2?step=2', '.call-messages'],
   ['#/compare/slugs?with=slugs-2', '.compare-table'],
   ['#/usage', '.usage'],
   ['#/audit', '.audit-table'],
   ['#/approvals', '.ask-group .ask'],
+  ['#/instances/slugs?tab=transcript', '.turns .turn.kind-calls'],
 ];
 
 for (const scheme of ['light', 'dark']) {

@@ -79,6 +79,29 @@ test('search goes over text, and orders and filters hold in it', async () => {
   await close();
 });
 
+test('a list that does not have all rows says so', async () => {
+  const { page, close } = await visit(browser, server.address, '#/approvals');
+  const row = (at) => ({ id: `row-${at}`, chart: 'order', status: 'waiting', waits_for: 'person', step: at, updated_ms: at, created_ms: at, spent: { tokens: 0, cost_usd: at }, configuration: [] });
+  await page.route('**/v1/instances?*', (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const from = Number(query.get('cursor') ?? 0);
+    const instances = Array.from({ length: Number(query.get('limit')) }, (_, at) => row(from + at));
+    return route.fulfill({ json: { v: 1, instances, total: 10_000, next: String(from + instances.length), counts: {} } });
+  });
+  await page.route('**/v1/search?*', (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    assert.deepEqual([query.get('q'), query.get('status')], ['bell', 'stalled'], 'the server filters');
+    return route.fulfill({ json: { results: [row(1), row(2)], complete: false } });
+  });
+  await page.evaluate(() => (location.hash = '#/instances?sort=cost'));
+  await page.waitForSelector('.list-hint:has-text("the latest 2,000 of 10,000")');
+  await page.waitForSelector('.view-head:has-text("10,000")');
+  await page.evaluate(() => (location.hash = '#/instances?q=bell&filter=stalled'));
+  await page.waitForSelector('.list-hint:has-text("Not all results")');
+  await shown(page, ['row-1', 'row-2']);
+  await close();
+});
+
 test('a view is saved, and opened again', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances?filter=stalled');
   await shown(page, ['order-5']);

@@ -13,6 +13,8 @@ let made, server, browser, hook, home, env;
 const heard = [];
 const waiting = [];
 let refusals = 1;
+/** Requests of the receiver that never responds. */
+const hanging = new Set();
 
 /** The next message that the webhook accepts and a test asks for. */
 const message = (fits) =>
@@ -24,6 +26,10 @@ const message = (fits) =>
 
 before(async () => {
   hook = createServer((request, response) => {
+    if (request.url === '/slow') {
+      hanging.add(request);
+      return void response.once('close', () => hanging.delete(request));
+    }
     let body = '';
     request.on('data', (part) => (body += part));
     request.on('end', () => {
@@ -37,6 +43,7 @@ before(async () => {
         else waiting.push(it);
       return response.writeHead(200).end('ok');
     });
+    return undefined;
   });
   await new Promise((resolve) => hook.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${hook.address().port}`;
@@ -44,7 +51,7 @@ before(async () => {
   mkdirSync(join(home, 'rawko'));
   writeFileSync(
     join(home, 'rawko/config.yaml'),
-    `server:\n  notify:\n    - {name: team, env: TEAM_HOOK, links_for: 1h}\n    - {name: ops, url: '${address}/ops', format: json}\n`,
+    `server:\n  notify:\n    - {name: slow, url: '${address}/slow'}\n    - {name: team, env: TEAM_HOOK, links_for: 1h}\n    - {name: ops, url: '${address}/ops', format: json}\n`,
   );
   env = { XDG_CONFIG_HOME: home, TEAM_HOOK: `${address}/team` };
   made = project({ channel: false });
@@ -66,6 +73,7 @@ const of = (id, path) => (it) => it.path === path && JSON.stringify(it).includes
 test('a request is sent to each receiver, again after a failure, and answered by its link', async () => {
   await server.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });
   const [slack, json] = await Promise.all([message(of('order-1', '/team')), message(of('order-1', '/ops'))]);
+  assert.equal(hanging.size, 1, 'a receiver that does not respond delays no other');
   assert.match(slack.text, /^\*Pay 250\?\*\n/);
   assert.deepEqual([json.title, json.instance, json.invoke, json.link], ['Pay 250?', 'order-1', 'approval', null]);
   assert.ok(slack.key && slack.key !== json.key);

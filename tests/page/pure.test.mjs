@@ -238,3 +238,107 @@ test('colours of a line', () => {
   assert.deepEqual(kinds('on: {GO: "a # b"} # why'), ['key on', 'mark :', 'mark {', 'key GO', 'mark :', 'string "a # b"', 'mark }', 'comment # why']);
   assert.deepEqual(kinds('after: {30s: true}'), ['key after', 'mark :', 'mark {', 'key 30s', 'mark :', 'word true', 'mark }']);
 });
+
+test('a call without a result is shown by what can still come', () => {
+  const turn = (kind, more) => ({ instance: 't.a.1', agent: 'a', seq: 1, step: 1, at_ms: 0, kind, title: '', text: '', data: null, ...more });
+  const call = turn('calls', { data: { id: 'c1', name: 'Bash' } });
+  const open = (turns, status) => arranged(turns, status).find((it) => it.kind === 'calls').open;
+  const cases = [['running', 'running'], ['waiting', 'waiting'], ['paused', 'paused'], ['stalled', 'no result'], ['ended', 'no result']];
+  for (const [status, words] of cases) assert.equal(open([call], status), words, status);
+  const ends = (instance) => turn('note', { instance, title: 'ends' });
+  assert.equal(open([call, ends('t.b.1')], 'running'), 'running');
+  assert.equal(open([call, ends('t.a.1')], 'running'), 'no result', 'its agent has ended');
+});
+
+const { askKey } = await load('ask');
+const { originNow, readOrigins } = await load('origins');
+
+test('the words beside a request are those before it, for all requests', async () => {
+  const words = new Map();
+  const reads = [];
+  globalThis.fetch = async (address) => {
+    const [, id, part] = /instances\/([^/?]+)(\/transcript)?/.exec(address);
+    reads.push(id);
+    if (part) return new Response(JSON.stringify({ turns: [{ kind: 'says', text: words.get(id) }], next: null }));
+    const [root, ...rest] = id.split('.');
+    const parent = rest.length ? { id: root } : null;
+    return new Response(JSON.stringify({ id, title: `Title of ${id}`, chart: 'rawko', parent }));
+  };
+  const ask = (id, since_ms) => ({ id, invoke: 'person', since_ms });
+  words.set('task.agent', 'I need a colour.');
+  const first = ask('task.agent', 1);
+  await readOrigins([first], () => true);
+  assert.deepEqual(originNow(first), { root: 'task', title: 'Title of task', chart: 'rawko', message: 'I need a colour.' });
+  // It was answered in a terminal, and the instance asks again.
+  words.set('task.agent', 'Shall I delete it?');
+  const second = ask('task.agent', 2);
+  assert.equal(originNow(second).message, null, 'never the words of an earlier request');
+  await readOrigins([second], () => true);
+  assert.equal(originNow(second).message, 'Shall I delete it?');
+  reads.length = 0;
+  await readOrigins([second], () => true);
+  assert.deepEqual(reads, [], 'once per request');
+  // The question of a task itself has its title, its chart and its words.
+  words.set('whole', 'We go in circles.');
+  const many = [ask('whole', 1), ...Array.from({ length: 120 }, (_, at) => ask(`many-${at}.a`, 1))];
+  let shows = 0;
+  await readOrigins(many, () => (shows += 1) > 0);
+  assert.deepEqual(originNow(many[0]), { root: 'whole', title: 'Title of whole', chart: 'rawko', message: 'We go in circles.' });
+  assert.ok(many.every((it) => originNow(it).chart === 'rawko'), 'all of them');
+  assert.ok(shows > 1, 'shown batch by batch');
+  assert.equal(originNow(second).message, null, 'forgotten with its request');
+});
+
+test('each new request notifies, also if another was answered meanwhile', async () => {
+  const sent = [];
+  globalThis.Notification = class {
+    static permission = 'granted';
+    constructor(title, { body }) {
+      sent.push(body);
+    }
+    addEventListener() {}
+  };
+  const before = [globalThis.window, globalThis.document, globalThis.localStorage];
+  Object.assign(globalThis, { window: globalThis, document: { hidden: true } });
+  Object.defineProperty(globalThis, 'localStorage', { value: { getItem: () => 'true' }, configurable: true });
+  const { noticed } = await load('notify');
+  const ask = (id, since_ms) => ({ id, invoke: 'approval', since_ms });
+  const cases = [
+    [[ask('a', 1)], 0, 'the state at the start'],
+    [[ask('a', 1)], 0, 'nothing new'],
+    [[ask('b', 2)], 1, 'one was answered, another came'],
+    [[ask('b', 3)], 2, 'a later request of the same name'],
+    [[ask('b', 3), ask('c', 4)], 3, 'one more'],
+    [[ask('b', 3)], 3, 'one fewer'],
+    [[], 3, 'none'],
+    [[ask('d', 9)], 4, 'the first after none'],
+  ];
+  for (const [asks, wanted, name] of cases) {
+    noticed(asks, asks.length);
+    assert.equal(sent.length, wanted, name);
+  }
+  noticed([ask('d', 9), ask('old', 1)], 150);
+  assert.equal(sent.length, 4, 'an older one that is read now is not new');
+  document.hidden = false;
+  noticed([ask('e', 10)], 1);
+  assert.equal(sent.length, 4, 'a person looks at the page');
+  assert.notEqual(askKey(ask('b', 2)), askKey(ask('b', 3)));
+  Object.assign(globalThis, { window: before[0], document: before[1] });
+});
+
+const { joined } = await load('audit');
+
+test('the end of the log joins what was read before it', () => {
+  const line = (effect) => ({ at_ms: 1, effect: `e/${effect}`, decision: 'allowed' });
+  const lines = (from, to) => Array.from({ length: to - from }, (_, at) => line(from + at));
+  const cases = [
+    [[], lines(5, 9), 5, 'nothing was read'],
+    [lines(0, 9), lines(5, 12), 0, 'it grew'],
+    [lines(0, 9), lines(20, 24), 20, 'there is a gap'],
+  ];
+  for (const [before, end, first, name] of cases) {
+    const all = joined(before, end);
+    assert.deepEqual(all, lines(first, first + all.length), name);
+    assert.deepEqual(all.at(-1), end.at(-1), name);
+  }
+});

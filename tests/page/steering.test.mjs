@@ -20,7 +20,8 @@ const SCRIPT = `
   steps:
     - text: I make the file.
       tool_calls: [{name: Bash, input: {command: touch made.txt}}]
-    - tool_calls: [{name: AskUser, input: {question: Which colour?, options: [red, blue]}}]
+    - text: Now I need its colour.
+      tool_calls: [{name: AskUser, input: {question: Which colour?, options: [red, blue]}}]
     - expect: "Use a capital letter"
       text: A capital letter it is.
       tool_calls: [{name: Write, input: {path: colour.txt, content: "Blue\\n"}}, {name: Edit, input: {path: notes.md, old_string: "colour: none", new_string: "colour: Blue"}}]
@@ -62,6 +63,16 @@ after(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
+/** What axe finds in views: light and dark, on a desk and on a phone. */
+async function found(views, act) {
+  const desk = { viewport: { width: 1360, height: 860 } };
+  const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+  const all = [];
+  for (const options of [{ ...desk, colorScheme: 'light' }, { ...phone, colorScheme: 'dark' }])
+    all.push(...(await violations(browser, server.address, views, { ...options, act })));
+  return all;
+}
+
 const pill = (word) => `.instance-title .pill:has-text("${word}")`;
 
 test('a task is followed, steered, paused, answered, undone and continued', async (t) => {
@@ -78,9 +89,17 @@ test('a task is followed, steered, paused, answered, undone and continued', asyn
   await t.test('a permission shows the command, and is given', async () => {
     await page.waitForSelector('.talk-asks .ask-command:has-text("touch made.txt")');
     assert.equal(existsSync(file('made.txt')), false);
+    const list = await visit(browser, server.address, '#/approvals');
+    await list.page.waitForSelector('.ask-group:has-text("Choose a colour") .ask:has-text("touch made.txt") .ask-message:has-text("I make the file.")');
+    assert.deepEqual(await found([['#/tasks/colour', '.talk-asks .ask-command'], ['#/approvals', '.ask-message']]), []);
     await page.click('.talk-asks >> text=Approve');
     await page.waitForSelector('.talk-asks h2:has-text("Which colour?")');
     assert.ok(existsSync(file('made.txt')));
+    // It was answered on another page; the next request has the words before it.
+    await list.page.waitForSelector('.ask:has-text("Which colour?") .ask-message:has-text("Now I need its colour.")');
+    assert.equal(await list.page.locator('.ask').count(), 1);
+    await list.close();
+    assert.deepEqual(await found([['#/tasks/colour', '.talk-asks .ask-options'], ['#/approvals', '.ask-message']]), []);
   });
 
   await t.test('a message reaches the agent, and is in the conversation', async () => {
@@ -229,6 +248,18 @@ for (const scheme of ['light', 'dark']) {
     });
   }
 }
+
+test('axe finds nothing in the dialogs of a task', async () => {
+  const dialogs = [
+    ['#/tasks/colour', '.head-acts >> text=Fork'],
+    ['#/tasks/limited', '.head-acts >> text=Raise limit'],
+    ['#/tasks/colour?tab=changes', '.changes-bar button:has-text("Undo")'],
+  ];
+  for (const [hash, button] of dialogs) {
+    const act = (page) => page.click(button).then(() => page.waitForSelector('dialog'));
+    assert.deepEqual(await found([[hash, '.instance-title .pill']], act), [], hash);
+  }
+});
 
 for (const width of [360, 800, 1360]) {
   test(`the chart of a task has room at a width of ${width}`, async () => {

@@ -202,7 +202,7 @@ impl Document {
 /// Returns the row with the status as of the step.
 fn of_step(reader: &SnapshotReader, standing: &InstanceStanding) -> Result<Row, ViewError> {
     let asking: Vec<String> = standing.asks.iter().map(|ask| ask.instance.to_string()).collect();
-    let row = Row::of(&standing.row).below(reader, &asking);
+    let row = Row::of(&standing.row).live(reader, &standing.row)?.below(reader, &asking);
     let snapshot = &standing.snapshot;
     if snapshot.step_number() == standing.row.step {
         let failed = snapshot.failure().map(|failure| words::error(&failure.error));

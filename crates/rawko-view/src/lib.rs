@@ -31,6 +31,7 @@ pub mod journal;
 pub mod lists;
 pub mod offers;
 pub mod rows;
+pub mod spending;
 pub mod standing;
 pub mod tasks;
 pub mod times;

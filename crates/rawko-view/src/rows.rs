@@ -2,13 +2,14 @@
 
 use rawko_core::{Chart, Snapshot, Status};
 use rawko_host::{HostError, RestoredSnapshot, RowState, SnapshotReader, Spent};
-use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, WaitReason};
+use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, StoreError, WaitReason};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use crate::journal::words;
 use crate::lists::{ASKING_MAX, GENERATIONS_MAX};
+use crate::spending::spent_until_now;
 use crate::times;
 #[cfg(feature = "openapi")]
 use crate::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
@@ -147,7 +148,10 @@ impl Row {
     pub fn with_states(reader: &SnapshotReader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
         let (states, asking) = (reader.row_states(rows, state)?, asking(reader, rows));
         let rows = rows.iter().zip(states);
-        Ok(rows.map(|(row, state)| Row::of(row).below(reader, &asking).with(state.as_deref())).collect())
+        let read = |(row, state): (&InstanceRow, Option<_>)| -> Result<Row, HostError> {
+            Ok(Row::of(row).live(reader, row)?.below(reader, &asking).with(state.as_deref()))
+        };
+        rows.map(read).collect()
     }
 
     /// Adds what only the snapshot has.
@@ -160,9 +164,19 @@ impl Row {
     /// Returns the row with its active states; without them if the snapshot cannot be read.
     pub fn read(reader: &SnapshotReader, row: &InstanceRow) -> Row {
         let asking = asking(reader, std::slice::from_ref(row));
-        Row::of(row)
+        let known = Row::of(row);
+        known
+            .clone()
+            .live(reader, row)
+            .unwrap_or(known)
             .below(reader, &asking)
             .with(reader.snapshot(row, None).ok().map(|restored| state(&restored)).as_ref())
+    }
+
+    /// Adds the usage of children that still run.
+    pub(crate) fn live(self, reader: &SnapshotReader, row: &InstanceRow) -> Result<Row, StoreError> {
+        let Spent { tokens, cost_usd, time_ms, tool_calls } = spent_until_now(reader, row)?;
+        Ok(Row { spent: SpentDocument { tokens, cost_usd, time_ms, tool_calls }, ..self })
     }
 
     /// An instance that works only through children that wait for a person waits for that person.

@@ -9,7 +9,7 @@ use rawko_store::InstanceRow;
 use crate::failure::CommandFailure;
 use crate::following::grouped;
 use crate::journal::{EntryBody, Player};
-use rawko_view::rows::{is_awaited, spent};
+use rawko_view::spending::spent_until_now;
 
 /// The arbiter and everything else that is no agent.
 const OTHERS: &str = "arbiter";
@@ -18,18 +18,6 @@ const OTHERS: &str = "arbiter";
 pub(crate) struct Costs {
     /// Agent and model.
     parts: BTreeMap<(String, String), Spent>,
-}
-
-/// Returns the usage of an instance and everything below it. A caller counts a child once it has ended, so the running
-/// ones are added, also if there are many, and those that were stopped a moment ago.
-pub(crate) fn spent_until_now(reader: &SnapshotReader, row: &InstanceRow) -> Result<Spent, CommandFailure> {
-    let mut sum = spent(row);
-    for child in reader.store().children(&row.new.id)? {
-        if !child.head.status.is_over() || is_awaited(row, &child.new.id) {
-            sum = sum.plus(spent_until_now(reader, &child)?);
-        }
-    }
-    Ok(sum)
 }
 
 /// Returns true if one of the instances runs an agent.

@@ -6,7 +6,7 @@ import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { TASK_CHART } from './filters.js';
 import { notifyButton } from './notify.js';
-import { forget, originNow, readOrigins } from './origins.js';
+import { originNow, readOrigins } from './origins.js';
 import { prose } from './prose.js';
 import { href } from './route.js';
 import { plural } from './words.js';
@@ -30,7 +30,11 @@ export function approvals(root, _route, { may }) {
       const { asks, total } = await everything();
       known = true;
       if (!left) show(asks, total);
-      if ((await readOrigins(asks.map((ask) => ask.id))) && !left) show(asks, total);
+      // A change ends the reading: the next one begins with the requests that are pending then.
+      await readOrigins(soonestFirst(asks), () => {
+        if (!left) show(asks, total);
+        return !left && !stale;
+      });
     } catch (error) {
       if (!known && !left) fill(body, failed(error, read));
     } finally {
@@ -45,29 +49,17 @@ export function approvals(root, _route, { may }) {
     say(count, total ? plural(total, 'question') : '');
     if (!asks.length) return void fill(body, nothing());
     if (list.parentElement !== body) fill(body, list);
-    const soonest = [...asks].sort((a, b) => (a.expires_ms ?? Infinity) - (b.expires_ms ?? Infinity));
     const groups = new Map();
-    for (const ask of soonest) {
-      ask.origin = originNow(ask.id);
+    for (const ask of soonestFirst(asks)) {
+      ask.origin = originNow(ask);
       const key = ask.origin.root;
       if (!groups.has(key)) groups.set(key, { ...ask.origin, asks: [] });
       groups.get(key).asks.push(ask);
     }
     keyed(list, groups.values(), (it) => it.root, group, (element, it) => {
-      keyed(element.lastElementChild, it.asks, askKey, (ask) => card(ask));
+      entitle(element, it);
+      keyed(element.lastElementChild, it.asks, askKey, (ask) => askCard(ask, { may, origin: true, answered: () => refresh() }), quote);
     });
-  }
-
-  /** A request with the last words of the instance that makes it. */
-  function card(ask) {
-    const answered = () => {
-      forget(ask.id);
-      refresh();
-    };
-    const element = askCard(ask, { may, origin: true, answered });
-    if (ask.origin.message)
-      element.querySelector('.ask-head').after(h('blockquote', { class: 'ask-message' }, prose(ask.origin.message.slice(0, 600))));
-    return element;
   }
 
   const refresh = steady(read, 200);
@@ -83,15 +75,25 @@ export function approvals(root, _route, { may }) {
   };
 }
 
+/** What expires soonest comes first. */
+const soonestFirst = (asks) => [...asks].sort((a, b) => (a.expires_ms ?? Infinity) - (b.expires_ms ?? Infinity));
+
+/** Adds the last words of the requesting instance to a request, once they were read. */
+function quote(element, { origin }) {
+  if (!origin.message || element.querySelector('.ask-message')) return;
+  element.querySelector('.ask-head').after(h('blockquote', { class: 'ask-message' }, prose(origin.message.slice(0, 600))));
+}
+
 /** The requests of one task or top-level instance. */
-function group({ root, title, chart }) {
+const group = () => h('section', { class: 'ask-group' }, h('h2'), h('div', { class: 'asks' }));
+
+/** The title is known later than the request. */
+function entitle(element, { root, title, chart }) {
   const view = chart === TASK_CHART ? 'tasks' : 'instances';
-  return h(
-    'section',
-    { class: 'ask-group', 'aria-label': title },
-    h('h2', null, h('a', { href: href(view, root) }, title), title === root ? null : h('span', { class: 'muted small-text' }, ` ${root}`)),
-    h('div', { class: 'asks' }),
-  );
+  if (element.getAttribute('aria-label') === title && element.dataset.view === view) return;
+  element.setAttribute('aria-label', title);
+  element.dataset.view = view;
+  fill(element.firstElementChild, h('a', { href: href(view, root) }, title), title === root ? null : h('span', { class: 'muted small-text' }, ` ${root}`));
 }
 
 /** All questions, page by page; what is answered meanwhile may make one come twice. */

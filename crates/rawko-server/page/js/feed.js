@@ -1,7 +1,7 @@
 // Rows of instances as far as the reader scrolled, updated by events. Apart from the list that shows them.
 import { get, path } from './api.js';
 import { ORDERS } from './filters.js';
-import { statusAfter } from './words.js';
+import { number, statusAfter } from './words.js';
 
 const PAGE = 200;
 
@@ -15,6 +15,10 @@ export class Feed {
       places: new Map(),
       next: null,
       total: 0,
+      /** Number of instances that match, of which `total` can be shown. */
+      all: 0,
+      /** Why the list does not have all of them. */
+      hint: '',
       counts: null,
       ready: false,
       loading: false,
@@ -34,6 +38,7 @@ export class Feed {
     this.rows = before.concat(answer.instances);
     this.places = new Map(this.rows.map((row, index) => [row.id, index]));
     this.total = Math.max(answer.total ?? 0, this.rows.length);
+    this.all = this.total;
     this.next = answer.next;
     this.counts = answer.counts ?? this.counts;
   }
@@ -108,16 +113,20 @@ class SortedFeed extends Feed {
     } while (cursor && rows.length < SORTED_MAX);
     rows.sort(this.by);
     this.take({ ...answer, instances: rows, total: rows.length, next: null }, []);
+    this.all = Math.max(answer.total, rows.length);
+    this.hint = cursor ? `Sorted: the latest ${number(rows.length)} of ${number(this.all)}. Narrow the list by a filter or a search.` : '';
     this.ready = true;
     this.changed();
   }
 }
 
+const FOUND_MAX = 500;
+
 /** Rows whose text has the words. */
 class FoundFeed extends Feed {
-  constructor(query, { q, by, keeps }, changed) {
+  constructor(query, { q, by }, changed) {
     super(query, changed);
-    Object.assign(this, { q, by, keeps });
+    Object.assign(this, { q, by });
   }
 
   async first() {
@@ -125,11 +134,12 @@ class FoundFeed extends Feed {
   }
 
   async refresh() {
-    const { chart, except, children } = this.query;
-    const answer = await get(path('search'), { q: this.q, chart, except, children, limit: 500 }, { signal: this.abort.signal });
-    const rows = answer.results.filter(this.keeps);
+    const answer = await get(path('search'), { ...this.query, q: this.q, limit: FOUND_MAX }, { signal: this.abort.signal });
+    const rows = answer.results;
     if (this.by) rows.sort(this.by);
     this.take({ instances: rows, total: rows.length, next: null }, []);
+    const reason = rows.length >= FOUND_MAX ? `the latest ${number(FOUND_MAX)} results are shown` : 'the text of older instances was not searched';
+    this.hint = answer.complete ? '' : `Not all results: ${reason}.`;
     this.ready = true;
     this.changed();
   }
@@ -138,8 +148,6 @@ class FoundFeed extends Feed {
 /** The feed for what a person asks for. */
 export function feedOf(query, { q, sort }, changed) {
   const by = ORDERS.find((order) => order.key === sort)?.by ?? null;
-  const has = (wanted, value) => !wanted || [wanted].flat().includes(value);
-  const keeps = (row) => has(query.status, row.status) && has(query.outcome, row.outcome) && has(query.waits, row.waits_for);
-  if (q) return new FoundFeed(query, { q, by, keeps }, changed);
+  if (q) return new FoundFeed(query, { q, by }, changed);
   return by ? new SortedFeed(query, by, changed) : new Feed(query, changed);
 }

@@ -151,6 +151,7 @@ class InstanceView {
     if (this.left) return;
     const first = !this.doc;
     this.doc = doc;
+    this.transcript.of(doc.status);
     this.journal.begin(doc.forked_from?.step ?? 0);
     this.journal.grow(doc.last_step ?? doc.step);
     this.timeline.grow(this.journal.last, this.journal.first);

@@ -42,6 +42,7 @@ function listView(kind, root, route, { may }) {
   const order = h('select', { class: 'input', 'aria-label': 'Order' }, ORDERS.map((it) => h('option', { value: it.key }, it.label)));
   order.value = asked.sort;
   const views = savedViews({ kind, now: () => words(), open: (query) => go(kind, null, query) });
+  const hint = h('p', { class: 'list-hint', role: 'status', hidden: true });
   const body = h('div', { class: 'list-body' });
   const list = new VirtualList({
     height: narrow.matches ? 68 : 44,
@@ -84,6 +85,7 @@ function listView(kind, root, route, { may }) {
       ),
     ),
     selection.bar,
+    hint,
     body,
   );
 
@@ -114,7 +116,9 @@ function listView(kind, root, route, { may }) {
   }
 
   function shown() {
-    say(total, feed.total ? number(feed.total) : '');
+    say(total, feed.all ? number(feed.all) : '');
+    say(hint, feed.hint);
+    hint.hidden = !feed.hint;
     for (const it of chips) it.count(feed.counts ? { ...feed.counts, failed } : null);
     selection.shown();
     const nothing = feed.total === 0;

@@ -10,7 +10,7 @@ import { h, steady } from './dom.js';
 import { announce } from './notices.js';
 import { empty, failed } from './empty.js';
 import { login } from './login.js';
-import { counted } from './notify.js';
+import { READ, noticed, wanted } from './notify.js';
 import { instances, tasks } from './instances.js';
 import { instance } from './instance.js';
 import { task } from './task.js';
@@ -82,13 +82,13 @@ function again() {
 
 async function readApprovals() {
   if (!page.session?.role) return;
-  const { approvals: asks, total } = await get(path('approvals'), { limit: 1 }).catch(() => ({
+  const { approvals: asks, total } = await get(path('approvals'), { limit: wanted() ? READ : 1 }).catch(() => ({
     approvals: [],
     total: null,
   }));
   if (total === null) return;
   frame.approvals(total ?? asks.length);
-  counted(total ?? asks.length);
+  noticed(asks, total ?? asks.length);
 }
 
 function show() {

@@ -69,7 +69,7 @@ const rest = (lines) =>
 export function patch(hunks, { split = false, label = 'Diff' } = {}) {
   return h(
     'div',
-    { class: 'patch-scroll', tabindex: 0, role: 'region', 'aria-label': label },
+    { class: 'patch-scroll', tabindex: 0, role: 'group', 'aria-label': label },
     h('table', { class: split ? 'patch split' : 'patch' }, split ? widths() : null, hunks.map((hunk) => (split ? columns(hunk) : inline(hunk)))),
   );
 }

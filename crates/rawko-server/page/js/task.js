@@ -137,6 +137,7 @@ class TaskView {
     const doc = await get(path('instances', this.id));
     if (this.isClosed) return;
     this.doc = doc;
+    this.transcript.of(doc.status);
     if (doc.title && this.title !== doc.title) {
       this.title = doc.title;
       document.title = `${doc.title} · rawko`;

@@ -24,7 +24,14 @@ export class Transcript {
     );
     this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No transcript: no agent has run in this instance.');
     this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
-    Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), ended: [], last: '', reading: null, fresh: false });
+    Object.assign(this, { next: null, all: [], isBack: false, status: 'running', pieces: new Map(), ended: [], last: '', reading: null, fresh: false });
+  }
+
+  /** The status of the instance: it decides how a call without a result is shown. */
+  of(status) {
+    if (this.status === status) return;
+    this.status = status;
+    if (this.all.length) this.put();
   }
 
   /** Reads the last messages. If called while it reads, it reads once more. */
@@ -52,26 +59,39 @@ export class Transcript {
     }));
     if (!turns) return void this.ended.push(...ended);
     const stays = this.pinned();
-    const known = this.turns.children.length;
     const text = JSON.stringify(turns);
     if (text !== this.last) {
       this.last = text;
-      this.put(arranged(turns), known);
+      this.take(turns);
     }
     // What has arrived as a whole is not streaming any more.
     ended.forEach((element) => element.remove());
     // A reader who went further back continues there.
-    if (!this.past.length) this.next = next;
+    if (!this.isBack) this.next = next;
     this.earlier.hidden = !this.next;
     this.nothing.hidden = turns.length > 0 || this.pieces.size > 0;
     if (stays) this.scroll();
   }
 
-  /** Builds new turns only; opened ones stay open. */
-  put(turns, known) {
+  /** The read window is the end, which moves: a reader who went further back keeps what leaves it, or there would be a gap. */
+  take(turns) {
+    const first = turns[0]?.seq ?? Infinity;
+    const last = this.all.at(-1)?.seq ?? -Infinity;
+    // More arrived meanwhile than the window holds: start anew.
+    if (last < first) this.isBack = false;
+    const arrives = this.all.length > 0;
+    // Turns of one record are on the same page.
+    const kept = this.isBack ? this.all.filter((turn) => turn.seq < first) : [];
+    this.all = kept.concat(turns);
+    this.put(arrives);
+  }
+
+  /** Arranges everything that was read, so that a result finds its call on an earlier page. Builds new turns only; opened ones
+   *  stay open. */
+  put(arrives = false) {
     const keys = new Map([...this.turns.children].map((child) => [child.dataset.key, child]));
     const counts = new Map();
-    const items = turns.map((turn) => {
+    const items = arranged(this.all, this.status).map((turn) => {
       const place = (counts.get(turn.seq) ?? 0) + 1;
       counts.set(turn.seq, place);
       const key = `${turn.seq}/${place}`;
@@ -81,30 +101,23 @@ export class Transcript {
       there.dataset.key = key;
       there.dataset.state = stateOf(turn);
       if (before && !same) keepOpen(before, there);
-      if (known && !before && !calmly()) there.classList.add('arrived');
+      if (arrives && !before && !calmly()) there.classList.add('arrived');
       return there;
     });
-    this.keepPast(keys, items);
-    this.turns.replaceChildren(...this.past, ...items);
-  }
-
-  /** The read window is the end, which moves: a reader who went further back keeps what leaves it, or there would be a gap. */
-  keepPast(shown, items) {
-    if (!this.past.length) return;
-    const [past, here] = [new Set(this.past), new Set(items)];
-    const last = [...shown.values()].filter((element) => !past.has(element));
-    if (last.some((element) => here.has(element))) this.past.push(...last.filter((element) => !here.has(element)));
-    // More arrived meanwhile than the window holds: start anew.
-    else this.past = [];
+    this.turns.replaceChildren(...items);
   }
 
   async older() {
     const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
-    const items = arranged(turns).map(turnOf);
-    this.past.unshift(...items);
-    this.turns.prepend(...items);
-    this.next = next;
+    const first = this.all[0]?.seq ?? Infinity;
+    this.all = turns.filter((turn) => turn.seq < first).concat(this.all);
+    Object.assign(this, { isBack: true, next });
+    const box = this.scroller();
+    const [top, height] = [box?.scrollTop, box?.scrollHeight];
+    this.put();
     this.earlier.hidden = !next;
+    // What was read stays in sight.
+    if (box) box.scrollTop = top + box.scrollHeight - height;
   }
 
   /** Shows one progress event of a running call. */

@@ -11,6 +11,7 @@ import { brief, compact, cost, moment } from './words.js';
 /** Diffs of at most this many lines are open. */
 const OPEN_LINES_MAX = 30;
 const HIDDEN_NOTES = ['log', 'ends', 'MESSAGE'];
+const OVER_NOTES = ['ends', 'stopped'];
 const PLAN_TOOLS = ['PlanWrite', 'PlanUpdate', 'PlanRead'];
 
 /** A letter in a colour of its own: the speaker is recognised before the name is read. */
@@ -26,19 +27,21 @@ export function face(name) {
 
 /** A plan is shown by itself; the calls that wrote it add nothing. */
 const isPlanCall = (turn) => turn.kind === 'calls' && PLAN_TOOLS.includes(turn.data?.name);
+/** The state of a call without a result, by the status of the task. */
+const OPEN_CALLS = { waiting: 'waiting', paused: 'paused', stalled: 'no result', ended: 'no result' };
 const isResult = (turn) => ['gets', 'fails'].includes(turn.kind) && typeof turn.data?.id === 'string';
 
 /**
  * Prepares turns for people: results join their calls, repeated plans and machine notes are left out, and a plan that
- * changed knows which steps did.
+ * changed knows which steps did. `status` is that of the instance.
  */
-export function arranged(turns) {
+export function arranged(turns, status = 'running') {
   const calls = new Map();
   const shown = [];
   let plan = null;
   for (const turn of turns) {
     if (turn.kind === 'calls') {
-      const call = { ...turn, result: null };
+      const call = { ...turn, result: null, open: OPEN_CALLS[status] ?? 'running' };
       calls.set(`${turn.instance}/${turn.data?.id}`, call);
       shown.push(call);
     } else if (isResult(turn) && calls.has(`${turn.instance}/${turn.data.id}`)) {
@@ -53,14 +56,22 @@ export function arranged(turns) {
       if (last?.kind === 'plan' && last.before && last.instance === turn.instance) Object.assign(last, { ...turn, before: last.before });
       else shown.push({ ...turn, before: plan });
       plan = turn.data;
-    } else if (turn.kind !== 'note' || !HIDDEN_NOTES.includes(turn.title)) shown.push(turn);
+    } else {
+      if (turn.kind === 'note' && OVER_NOTES.includes(turn.title)) close(calls, turn.instance);
+      if (turn.kind !== 'note' || !HIDDEN_NOTES.includes(turn.title)) shown.push(turn);
+    }
   }
   return shown.filter((turn) => !isPlanCall(turn) || turn.result?.kind !== 'gets');
 }
 
+/** Calls of an agent that ended get no result any more, whatever the task does. */
+function close(calls, instance) {
+  for (const call of calls.values()) if (call.instance === instance) call.open = OPEN_CALLS.ended;
+}
+
 /** Changes when the element of a turn has to be built again. */
 export const stateOf = (turn) =>
-  turn.kind === 'calls' ? (turn.result?.kind ?? 'open') : turn.kind === 'plan' ? String(turn.seq) : '';
+  turn.kind === 'calls' ? (turn.result?.kind ?? turn.open) : turn.kind === 'plan' ? String(turn.seq) : '';
 
 const who = (turn) =>
   turn.kind === 'decision' ? 'arbiter' : turn.kind === 'message' ? 'you' : (turn.agent ?? 'task');
@@ -110,8 +121,8 @@ function call(turn) {
   const { name, input } = turn.data ?? {};
   const { result } = turn;
   const failed = result?.kind === 'fails';
-  const state = failed ? 'failed' : result ? 'done' : 'running';
-  const outcome = result ? brief(lastLine(name, result), 70) : 'running';
+  const state = failed ? 'failed' : result ? 'done' : turn.open === 'running' ? 'running' : 'open';
+  const outcome = result ? brief(lastLine(name, result), 70) : turn.open;
   const line = h(
     'div',
     { class: 'turn-head', data: { state } },

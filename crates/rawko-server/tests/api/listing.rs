@@ -60,6 +60,38 @@ async fn instances_are_listed_newest_first_with_filters() {
 }
 
 #[tokio::test]
+async fn a_search_has_the_filters_of_the_list() {
+    let api = Api::start().await;
+    for id in ["o-1", "o-2", "o-3"] {
+        api.order(id).await;
+        api.send(id, "NOTE", json!("Ring the bell")).await;
+    }
+    api.post("/v1/instances", json!({"chart": "parent", "id": "bell"})).await.ok();
+    api.send("o-2", "BIG", json!(null)).await;
+    api.send("bell.order.0", "BIG", json!(null)).await;
+    api.post("/v1/instances/o-1/cancel", json!({"reason": "enough"})).await.ok();
+    api.post("/v1/instances/o-3/pause", json!(null)).await.ok();
+    let table: [(&str, &[&str], bool); 8] = [
+        ("", &["bell", "o-3", "o-2", "o-1"], true),
+        ("limit=2", &["bell", "o-3"], false),
+        ("status=paused&limit=1", &["o-3"], true),
+        ("status=paused&status=ended", &["o-3", "o-1"], true),
+        // The child of `bell` waits for a person, so `bell` does.
+        ("status=waiting", &["bell", "o-2"], true),
+        ("status=running", &[], true),
+        ("outcome=cancelled", &["o-1"], true),
+        ("waits=person", &["bell.order.0", "o-2"], true),
+    ];
+    for (query, expected, is_complete) in table {
+        let found = api.get(&format!("/v1/search?q=bell&{query}")).await.ok();
+        let ids: Vec<&str> =
+            found["results"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!((ids.as_slice(), &found["complete"]), (expected, &json!(is_complete)), "{query}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
 async fn a_row_says_what_the_command_line_says() {
     let api = Api::start().await;
     api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();

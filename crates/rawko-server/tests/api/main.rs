@@ -14,3 +14,4 @@ mod streams;
 mod support;
 mod tasks;
 mod transcript;
+mod usage;

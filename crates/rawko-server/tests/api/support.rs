@@ -84,10 +84,21 @@ impl Api {
 
     async fn with(folder: Arc<tempfile::TempDir>, change: impl FnOnce(&mut AppOptions)) -> Api {
         let host = host(folder.path()).await;
+        Self::on(host, folder, change)
+    }
+
+    /// Serves a host.
+    pub(crate) fn on(
+        host: Host,
+        folder: Arc<tempfile::TempDir>,
+        change: impl FnOnce(&mut AppOptions),
+    ) -> Api {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
         let mut options = AppOptions::new(Arc::new(host.clone()));
         options.settings.rate = None;
         change(&mut options);
-        let server = HttpServer::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), options).unwrap();
+        let server = HttpServer::start(TcpListener::from_std(listener).unwrap(), options).unwrap();
         Api { host, server, folder }
     }
 

@@ -2,10 +2,11 @@
 
 use rawko_core::{Status, Value};
 use rawko_host::{SnapshotReader, Spent};
+use rawko_view::spending::spent_until_now;
 
 use super::{FollowEnd, OutputFormat, RunEnding, is_own};
 use crate::console::{Console, TextStyle};
-use crate::costs::{Costs, spent_until_now};
+use crate::costs::Costs;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, Rest};
 use crate::raising;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rawko_core::{ServiceClass, ServiceName, Value, World, split_item_name};
 use rawko_host::{SnapshotReader, Spent};
 use rawko_store::{InstanceRow, WaitReason};
+use rawko_view::spending::spent_until_now;
 
 use super::frame::coarse;
-use crate::costs::spent_until_now;
 use crate::failure::CommandFailure;
 use crate::standing::{InstanceStanding, PendingAsk, RunningWork};
 use crate::times;

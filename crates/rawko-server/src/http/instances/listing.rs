@@ -51,7 +51,7 @@ pub(crate) struct ListQuery {
 /// A status in a query.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
-enum StatusFilter {
+pub(super) enum StatusFilter {
     Shown(InstanceStatus),
     /// A word of earlier releases.
     Engine(Status),
@@ -59,7 +59,7 @@ enum StatusFilter {
 
 impl StatusFilter {
     /// Returns the statuses that people see, and the outcomes, for a word.
-    fn shown(self) -> Vec<InstanceStatus> {
+    pub(super) fn shown(self) -> Vec<InstanceStatus> {
         match self {
             StatusFilter::Shown(status) => vec![status],
             StatusFilter::Engine(Status::Active) => {

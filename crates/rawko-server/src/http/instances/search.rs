@@ -4,12 +4,14 @@
 use std::collections::HashSet;
 
 use axum::extract::State;
-use rawko_store::{Filter, InstanceRow};
-use rawko_view::ViewError;
+use rawko_store::{Filter, InstanceRow, Outcome, WaitReason};
 use rawko_view::rows::Row;
+use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
+use rawko_view::{ViewError, lists};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::listing::StatusFilter;
 use crate::http::app::App;
 use crate::http::extract::QueryString;
 use crate::http::paging::limit_of;
@@ -33,6 +35,18 @@ pub(crate) struct SearchQuery {
     #[serde(default)]
     #[param(inline, required = false)]
     except: Vec<String>,
+    /// Any of these.
+    #[serde(default)]
+    #[param(value_type = Vec<InstanceStatusWord>, inline, required = false)]
+    status: Vec<StatusFilter>,
+    /// Any of these outcomes.
+    #[serde(default)]
+    #[param(value_type = Vec<OutcomeWord>, inline, required = false)]
+    outcome: Vec<Outcome>,
+    /// Any of these waits. A filter for `person` includes descendants.
+    #[serde(default)]
+    #[param(value_type = Vec<WaitWord>, inline, required = false)]
+    waits: Vec<WaitReason>,
     /// Include instances invoked by others.
     children: Option<bool>,
     /// Number of results.
@@ -73,7 +87,10 @@ pub(super) async fn search(
     let filter = Filter {
         chart: query.chart,
         except: query.except,
-        roots_only: !query.children.unwrap_or(false),
+        shown: query.status.iter().flat_map(|status| status.shown()).collect(),
+        outcomes: query.outcome,
+        roots_only: !query.children.unwrap_or(false) && !query.waits.contains(&WaitReason::Person),
+        waits: query.waits,
         limit: PAGE,
         ..Filter::default()
     };
@@ -86,13 +103,13 @@ fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Resul
     // Ids are searched in all instances, by the store.
     if let [word] = words {
         let part = Some(word.clone());
-        let page = reader.store().list(&Filter { part, limit: limit + 1, ..filter.clone() })?;
+        let page = lists::page(reader, &Filter { part, limit: limit + 1, ..filter.clone() })?;
         let rows = Row::with_states(reader, &page.rows)?;
         found.results.extend(rows.into_iter().map(|row| Match { excerpt: row.id.clone(), row }));
     }
     let by_id: HashSet<String> = found.results.iter().map(|found| found.row.id.clone()).collect();
     while found.results.len() <= limit {
-        let page = reader.store().list(&filter)?;
+        let page = lists::page(reader, &filter)?;
         let restored = reader.snapshots(&page.rows)?;
         let mut matches: Vec<(InstanceRow, String)> = Vec::new();
         for (row, restored) in page.rows.iter().zip(restored) {

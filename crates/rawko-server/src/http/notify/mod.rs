@@ -2,6 +2,7 @@
 //! receiver: deliveries are on disk, failed ones are retried, and a restart changes neither.
 
 mod answering;
+mod delivery;
 mod link;
 mod message;
 mod outbox;
@@ -9,17 +10,20 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rawko_http::{HttpClients, retry_after_ms};
+use rawko_http::HttpClients;
 use rawko_store::{Filter, InstanceKey, WaitReason};
 use rawko_view::standing::{self, PendingAsk};
 use reqwest::Url;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 pub(crate) use answering::routes;
+use delivery::{Delivery, PendingAsks, key_of};
 pub use message::MessageFormat;
-use message::NoticeMessage;
-use outbox::{NoticeOutcome, Outbox};
+use outbox::Outbox;
 pub use settings::Receiver;
 pub(crate) use settings::{public_url_of, receivers_of};
 
@@ -30,7 +34,6 @@ use super::problem::ErrorResponse;
 const BETWEEN: Duration = Duration::from_millis(300);
 /// A pass without any change, for requests that are due again.
 const IDLE: Duration = Duration::from_secs(5);
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 const PAGE: usize = 500;
 
 /// What the notifier needs besides the server.
@@ -47,8 +50,7 @@ pub(crate) struct Notifier {
     app: App,
     receivers: Vec<(Receiver, Url)>,
     options: NotifyOptions,
-    outbox: Outbox,
-    client: HttpClients,
+    outbox: Arc<Mutex<Outbox>>,
     /// The requests of the last pass.
     seen: Seen,
 }
@@ -67,95 +69,52 @@ impl Notifier {
         let environment = rawko_host::Environment::of_process();
         let addressed = |receiver: &Receiver| Ok((receiver.clone(), receiver.address(&environment)?));
         let receivers = settings.notify.iter().map(addressed).collect::<Result<Vec<_>, String>>()?;
-        let outbox = Outbox::open(&options.outbox)?;
-        let (app, client, seen) = (app.clone(), HttpClients::default(), Seen::new());
-        Ok(Some(Notifier { app, receivers, options, outbox, client, seen }))
+        let outbox = Arc::new(Mutex::new(Outbox::open(&options.outbox)?));
+        Ok(Some(Notifier { app: app.clone(), receivers, options, outbox, seen: Seen::new() }))
     }
 
-    /// Runs until the server closes.
+    /// Runs until the server closes. Messages that are being sent then are finished.
     pub(crate) async fn serve(mut self) {
         let (mut changes, mut closing) = (self.app.engine().changes(), self.app.closing());
+        let asks = watch::Sender::new(PendingAsks::default());
+        let mut deliveries = JoinSet::new();
+        for (receiver, url) in &self.receivers {
+            let (app, outbox) = (self.app.clone(), Arc::clone(&self.outbox));
+            let (receiver, url, signer) = (receiver.clone(), url.clone(), self.options.signer.clone());
+            let delivery = Delivery { app, receiver, url, signer, outbox, client: HttpClients::default() };
+            deliveries.spawn(delivery.serve(asks.subscribe()));
+        }
         loop {
             // The host reports a store that fails.
-            let _ = self.pass().await;
+            if let Ok(pending) = self.pass().await {
+                asks.send_replace(pending);
+            }
             let is_over = tokio::select! {
                 _ = closing.wait_for(|closing| *closing) => true,
                 () = tokio::time::sleep(IDLE) => false,
                 changed = changes.changed() => changed.is_err(),
             };
             if is_over {
-                return;
+                break;
             }
             tokio::time::sleep(BETWEEN).await;
         }
+        drop(asks);
+        while deliveries.join_next().await.is_some() {}
     }
 
-    async fn pass(&mut self) -> Result<(), ErrorResponse> {
+    /// Returns the pending requests, and forgets messages about others.
+    async fn pass(&mut self) -> Result<PendingAsks, ErrorResponse> {
         let seen = std::mem::take(&mut self.seen);
         self.seen = self.app.read(move |app| pending(app, seen)).await?;
         let asked: Vec<(String, PendingAsk)> =
             self.seen.values().flat_map(|(_, asks)| asks.clone()).collect();
-        let mut known = Vec::new();
-        for (chart, ask) in &asked {
-            for (receiver, url) in self.receivers.clone() {
-                // The next server sends the rest.
-                if *self.app.closing().borrow() {
-                    return Ok(());
-                }
-                let key = format!("{}/{}/{}/{}", receiver.name, ask.instance, ask.invoke, ask.since_ms);
-                if self.outbox.is_due(&key, self.app.now_ms()) {
-                    let outcome = self.send(&receiver, &url, chart, ask, &key).await;
-                    self.outbox.note(&key, outcome, self.app.now_ms());
-                }
-                known.push(key);
-            }
-        }
-        self.outbox.keep_only(&known);
-        Ok(())
-    }
-
-    /// Sends one message. Returns the time until the next attempt if it failed and the receiver names one.
-    async fn send(
-        &self,
-        receiver: &Receiver,
-        url: &Url,
-        chart: &str,
-        ask: &PendingAsk,
-        key: &str,
-    ) -> NoticeOutcome {
-        let failed = NoticeOutcome::Failed { retry_after_ms: None };
-        let message = NoticeMessage { key, chart, ask, link: self.link(receiver, ask) };
-        let Ok(body) = serde_json::to_vec(&message.body(receiver.format)) else { return failed };
-        let Ok(client) = self.client.for_url(url) else { return failed };
-        let request = client
-            .post(url.clone())
-            .header("content-type", "application/json")
-            .header("idempotency-key", blake3::hash(key.as_bytes()).to_hex().to_string())
-            .timeout(RESPONSE_TIMEOUT)
-            .body(body);
-        match request.send().await {
-            Ok(response) if response.status().is_success() => NoticeOutcome::Sent,
-            Ok(response) => NoticeOutcome::Failed {
-                retry_after_ms: retry_after_ms(response.headers(), self.app.now_ms()),
-            },
-            Err(_) => failed,
-        }
-    }
-
-    fn link(&self, receiver: &Receiver, ask: &PendingAsk) -> Option<String> {
-        let lifetime_ms = i64::try_from(receiver.links_for?.as_millis()).unwrap_or(i64::MAX);
-        let base = self.app.public_url();
-        let token = self.app.access().tokens.named(&self.options.signer)?;
-        let until_ms = self.app.now_ms().saturating_add(lifetime_ms);
-        let claim = link::Claim {
-            token: self.options.signer.clone(),
-            receiver: receiver.name.clone(),
-            instance: ask.instance.to_string(),
-            invoke: ask.invoke.clone(),
-            since_ms: ask.since_ms,
-            until_ms: ask.expires_ms.map_or(until_ms, |expires_ms| expires_ms.min(until_ms)),
+        let keys = |(receiver, _): &(Receiver, Url)| -> Vec<String> {
+            asked.iter().map(|(_, ask)| key_of(&receiver.name, ask)).collect()
         };
-        Some(format!("{base}/#/answer/{}", claim.signed(token)))
+        let known: Vec<String> = self.receivers.iter().flat_map(keys).collect();
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner).keep_only(&known);
+        Ok(Arc::new(asked))
     }
 }
 
