@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod authority;
 mod built_in;
 mod charts;
 mod contract;
