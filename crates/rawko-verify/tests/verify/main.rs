@@ -14,6 +14,7 @@ mod authority;
 mod built_in;
 mod charts;
 mod contract;
+mod coverage;
 mod data;
 mod differential;
 mod false_proofs;
