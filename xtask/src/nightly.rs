@@ -141,7 +141,7 @@ const JOBS: [Job; 22] = [
         filter: "killed_again_and_again_nothing_is_lost_and_nothing_migrated_twice",
         variable: "RAWKO_MIGRATE_INSTANCES",
         amount: 10_000,
-        result: " kills, the last run took ",
+        result: "the last run took ",
     },
     Job {
         name: "xstate",

@@ -22,13 +22,53 @@ pub fn manifest_changes(old: &Value, new: &Value) -> Vec<ManifestChange> {
     for line in old_lines.iter().filter(|line| !new_lines.contains(line)) {
         push(line.is_limit, format!("- {}", line.text));
     }
+    for (more, text) in budget_changes(old, new) {
+        push(more, text);
+    }
+    let (before, after) = (old.get("approval_respected"), new.get("approval_respected"));
+    let risk = |verdict: &Value| match verdict.as_str() {
+        Some("violated") => 2,
+        Some("unknown") => 1,
+        _ => 0,
+    };
+    if risk(before) != risk(after) {
+        let shown = |verdict: &Value| verdict.as_str().unwrap_or("holds").to_owned();
+        push(risk(after) > risk(before), format!("approval_respected: {} → {}", shown(before), shown(after)));
+    }
     for (key, after) in new.get("ceiling").as_map().into_iter().flatten() {
         let before = old.get("ceiling").get(key);
         let size = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
         if before != after {
-            let shown =
-                |value: &Value| if value.is_null() { "no limit".to_owned() } else { value.to_string() };
-            push(size(after) > size(before), format!("{key}: {} → {}", shown(before), shown(after)));
+            push(size(after) > size(before), format!("{key}: {} → {}", limit(before), limit(after)));
+        }
+    }
+    changes
+}
+
+fn limit(value: &Value) -> String {
+    if value.is_null() { "no limit".to_owned() } else { value.to_string() }
+}
+
+/// Returns the budgets of states that differ, key by key; true if the new one is larger or gone.
+fn budget_changes(old: &Value, new: &Value) -> Vec<(bool, String)> {
+    let (olds, mut changes) = (list(old.get("states")), Vec::new());
+    for state in list(new.get("states")) {
+        let Some(there) = olds.iter().find(|old| old.get("state") == state.get("state")) else { continue };
+        let (before, after) = (there.get("budget"), state.get("budget"));
+        let keys = |budget: &Value| -> Vec<String> {
+            budget.as_map().into_iter().flat_map(|map| map.keys().map(ToString::to_string)).collect()
+        };
+        let mut all = keys(before);
+        all.extend(keys(after).into_iter().filter(|key| before.get(key).is_null()));
+        for key in all {
+            let (before, after) = (before.get(&key), after.get(&key));
+            let size = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+            if before != after {
+                let path = word(state.get("state"));
+                let name = if path.is_empty() { "the chart".to_owned() } else { format!("`{path}`") };
+                let text = format!("budget of {name}: {key} {} → {}", limit(before), limit(after));
+                changes.push((size(after) > size(before), text));
+            }
         }
     }
     changes
@@ -52,6 +92,9 @@ fn authority(manifest: &Value, other: &Value) -> Vec<ManifestLine> {
         let name = if path.is_empty() { "the chart".to_owned() } else { format!("`{path}`") };
         for invoke in list(state.get("invokes")) {
             add(false, format!("{name} invokes {}", word(invoke.get("src"))));
+        }
+        for call in list(state.get("inputs")) {
+            add(false, format!("{name} calls {} with {}", word(call.get("tool")), call.get("input")));
         }
         for handler in list(state.get("calls")) {
             add(false, format!("{name} calls {}", word(&handler)));
@@ -77,9 +120,6 @@ fn authority(manifest: &Value, other: &Value) -> Vec<ManifestLine> {
         }
         let blocked = list(tools.get("blocked"));
         blocked.iter().for_each(|tool| add(true, format!("{name} blocks {}", word(tool))));
-        if !state.get("budget").is_null() {
-            add(true, format!("{name} has the budget {}", state.get("budget")));
-        }
     }
     for approval in list(manifest.get("approvals")) {
         let question = word(approval.get("question"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::explore::ExplorationResult;
 use crate::graph::{Counterexample, Edge, Graph, InputCause, ModelInput};
 use crate::model::Model;
+use crate::spending;
 use crate::trace::counterexample;
 
 /// The names of the built-in properties, in the order of the report.
@@ -32,8 +33,18 @@ pub(crate) fn violation(
         "no_trap" => no_trap(model, &explored.graph),
         "no_stall" => no_stall(model, &explored.graph),
         "approval_respected" => approval_respected(model, explored, bases),
-        "bounded_by_budget" => bounded_by_budget(model, &explored.graph),
+        "bounded_by_budget" => spending::violation(model, explored),
         _ => explored.built_in.get(name).cloned(),
+    }
+}
+
+/// Returns why a property without a violation is not proved: something outside the chart decides.
+pub(crate) fn open(name: &str, explored: &ExplorationResult) -> Option<String> {
+    match name {
+        "approval_respected" => asked_by_child(explored),
+        "bounded_by_budget" => spending::open(explored),
+        "read_only_phases" => explored.may_write.clone(),
+        _ => None,
     }
 }
 
@@ -208,6 +219,28 @@ fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>>
     (0..explored.effects.len()).filter(is_free).map(|effect| Arc::clone(&explored.effects[effect])).collect()
 }
 
+/// Returns the effects that start only after a child chart that asks a person: the chart sees the result of the child, and
+/// not the answer.
+fn asked_by_child(explored: &ExplorationResult) -> Option<String> {
+    let graph = &explored.graph;
+    let starts: Vec<u32> = graph.starts.iter().map(|start| start.node).collect();
+    explored.asking.iter().find_map(|(invoke, question)| {
+        let results = [format!("done.invoke.{invoke}"), format!("error.invoke.{invoke}")];
+        let is_result = |edge: &Edge| match graph.input(edge) {
+            ModelInput::Event { name, .. } => results.iter().any(|result| **name == **result),
+            ModelInput::Advance { .. } | ModelInput::Fire { .. } | ModelInput::Expire { .. } => false,
+        };
+        let mut free = started(explored, &starts, |edge| !is_result(edge));
+        graph.start_starts.iter().for_each(|effect| free[usize::from(*effect)] = true);
+        let asks = |effect: &str| explored.questions.iter().any(|known| **known == *base(effect));
+        let mut effects = explored.effects.iter().zip(&free);
+        let (effect, _) = effects.find(|(effect, is_free)| !**is_free && !asks(effect))?;
+        Some(format!(
+            "`{effect}` starts after `{invoke}`, whose child asks a person (`{question}`): the answer is not known here"
+        ))
+    })
+}
+
 /// Returns the effects that are started on ways along the given edges, by number.
 fn started(explored: &ExplorationResult, from: &[u32], may: impl Fn(&Edge) -> bool) -> Vec<bool> {
     let graph = &explored.graph;
@@ -267,38 +300,6 @@ pub(crate) fn ends_surely(graph: &Graph) -> bool {
     }
 }
 
-/// No agent or model is started again and again without a budget, unless a person or an event from outside asks for it.
-fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
-    if !graph.labels.iter().any(|label| label.spends) {
-        return None;
-    }
-    let may = |edge: &Edge| graph.label(edge).cause.is_autonomous();
-    let mut best: Option<Counterexample> = None;
-    for component in graph.cycles(|_| true, may) {
-        let is_inside = |node: u32| component.binary_search(&node).is_ok();
-        let spending = component
-            .iter()
-            .flat_map(|node| graph.edges_of(*node))
-            .find(|edge| graph.label(edge).spends && may(edge) && is_inside(edge.to));
-        let Some(edge) = spending else { continue };
-        // A timer that is pending all the time ends the loop.
-        if is_timed(graph, &component) {
-            continue;
-        }
-        let within = |edge: &Edge| may(edge) && is_inside(edge.to);
-        let Some(back) = graph.way(edge.to, |node| node == edge.from, within) else { continue };
-        let mut inputs = graph.path_to(edge.from);
-        let loop_from = inputs.len();
-        inputs.push(graph.input(edge).clone());
-        inputs.extend(back.iter().map(|number| graph.input(&graph.edges[*number as usize]).clone()));
-        if best.as_ref().is_none_or(|best| inputs.len() < best.events.len()) {
-            let reason = "an agent or a model is started again and again without a budget".to_owned();
-            best = Some(counterexample(model, &inputs, Some(loop_from), reason));
-        }
-    }
-    best
-}
-
 /// Returns true if every state has an input of its own that needs no guard: a timer, an answer, or the end.
 pub(crate) fn continues_surely(graph: &Graph) -> bool {
     let is_own = |edge: &Edge| {
@@ -306,15 +307,4 @@ pub(crate) fn continues_surely(graph: &Graph) -> bool {
     };
     let mut nodes = (0u32..).zip(&graph.nodes);
     nodes.all(|(node, at)| at.is_over || at.is_failed || graph.edges_of(node).iter().any(is_own))
-}
-
-fn is_timed(graph: &Graph, component: &[u32]) -> bool {
-    let is_inside = |node: u32| component.binary_search(&node).is_ok();
-    let timers = &graph.pending_of(component[0]).timers;
-    timers.iter().any(|timer| {
-        let is_pending = |node: &u32| graph.pending_of(*node).timers.contains(timer);
-        let edges = component.iter().flat_map(|node| graph.edges_of(*node));
-        component.iter().all(is_pending)
-            && !edges.into_iter().any(|edge| is_inside(edge.to) && graph.label(edge).ends.contains(timer))
-    })
 }

@@ -11,7 +11,9 @@ use crate::ceiling::StartCounts;
 use crate::graph::Graph;
 use crate::liveness::always_ends;
 use crate::model::Model;
+use crate::spending::SpendKind;
 use crate::state::push_value;
+use crate::tools::Writing;
 
 /// Values in the order in which they were found, each once. Found by their bytes: comparing each new value with all
 /// others took most of the time of a large exploration.
@@ -43,6 +45,12 @@ pub(crate) struct ChildOutcomes {
     pub(crate) ending: Ending,
     /// The most that one run starts.
     pub(crate) starts: StartCounts,
+    /// Kinds of spending of one run that needs no person, and those without an end.
+    pub(crate) spends: Vec<SpendKind>,
+    pub(crate) endless: Vec<SpendKind>,
+    pub(crate) writing: Writing,
+    /// The id of a question to a person, if the chart asks any.
+    pub(crate) asks: Option<Arc<str>>,
 }
 
 /// Under which assumptions a child chart always ends.

@@ -9,6 +9,7 @@ use crate::explore::{ExplorationLimits, ExplorationResult, Explorer, SharedExplo
 use crate::graph::{Counterexample, Edge, Graph, ModelInput};
 use crate::mode::Mode;
 use crate::model::Model;
+use crate::numbers::Numbers;
 use crate::trace::counterexample;
 
 /// Inputs of one run.
@@ -23,8 +24,9 @@ pub struct Cover {
     pub is_complete: bool,
 }
 
-/// What one step covers: the configuration before and after it, the input, and the work that it starts.
-type Item = (u32, u32, String, crate::numbers::Numbers<u16>);
+/// What one step covers: the configuration before and after it, the input, the work that it starts, and the transitions that
+/// it takes: two of them may differ in their guards only.
+type Item = (u32, u32, String, Numbers<u16>, Numbers<u32>);
 
 /// Returns runs of the first chart that cover everything reachable; the others may be invoked by it.
 pub fn cover(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<Cover> {
@@ -55,7 +57,8 @@ fn item(graph: &Graph, edge: &Edge) -> Item {
         ModelInput::Event { name, .. } => name.to_string(),
         ModelInput::Advance { .. } | ModelInput::Fire { .. } | ModelInput::Expire { .. } => String::new(),
     };
-    (configuration(edge.from), configuration(edge.to), input, graph.label(edge).starts.clone())
+    let label = graph.label(edge);
+    (configuration(edge.from), configuration(edge.to), input, label.starts.clone(), label.taken.clone())
 }
 
 /// Returns a run to a step, and on through steps that are not covered yet.

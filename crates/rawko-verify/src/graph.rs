@@ -72,8 +72,12 @@ pub(crate) struct Label {
     pub(crate) ends: Numbers<u16>,
     /// Numbers of the effects that were started.
     pub(crate) starts: Numbers<u16>,
-    /// True if an agent or a model was started that no budget bounds.
-    pub(crate) spends: bool,
+    /// Numbers of what the effects spend.
+    pub(crate) spends: Numbers<u16>,
+    /// Numbers of the budgets whose states were left, and may have been entered again.
+    pub(crate) left: Numbers<u16>,
+    /// Transitions that were taken, if configurations are numbered.
+    pub(crate) taken: Numbers<u32>,
     /// Bits by number of the `leads_to` property: `from` holds, `to` holds.
     pub(crate) from_bits: u64,
     pub(crate) to_bits: u64,
@@ -180,10 +184,6 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
         self.values.push(value.clone());
         self.numbers.insert(value, number);
         number
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.values.iter()
     }
 
     pub(crate) fn get(&self, number: u32) -> &T {

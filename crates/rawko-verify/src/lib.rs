@@ -33,6 +33,7 @@ mod reachable;
 mod report;
 mod separate;
 mod shape;
+mod spending;
 mod state;
 mod tools;
 mod trace;

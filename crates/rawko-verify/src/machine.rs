@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rawko_core::expr::OTHER_FIELDS;
 use rawko_core::{
-    Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry,
-    Value, World, expr,
+    CandidateOutcome, Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName,
+    StepError, TraceEntry, Value, World, expr,
 };
 use rawko_instance::{ITSELF, ServiceError, first_due, request_expired, request_expiry_ms, sent_event};
 
@@ -33,6 +33,10 @@ pub(crate) struct StepFacts {
     pub(crate) handled: bool,
     /// Events that were delivered.
     pub(crate) deliveries: usize,
+    /// Numbers of the budgets whose states were not active after each of the deliveries.
+    pub(crate) left: Vec<u16>,
+    /// Transitions that were taken, if the step is traced.
+    pub(crate) taken: Vec<u32>,
 }
 
 /// One fact. States are recorded only if the step is traced.
@@ -62,6 +66,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) traced: bool,
     /// The chart handles `error.communication`.
     pub(crate) sees_undelivered: bool,
+    /// States with a budget.
+    pub(crate) budgets: Vec<NodeId>,
 }
 
 /// The decisions of guards in a step, if any are to be made.
@@ -181,6 +187,9 @@ impl Machine<'_> {
                 TraceEntry::Considered { event: Some(event) } if is_raised(&event, facts) => {
                     facts.moments.push(StepFact::Event(event));
                 }
+                TraceEntry::Candidate { transition, outcome: CandidateOutcome::Taken } => {
+                    facts.taken.push(transition.0);
+                }
                 TraceEntry::Entered { node } => facts.moments.push(StepFact::Entered(node)),
                 TraceEntry::Exited { node } => facts.moments.push(StepFact::Exited(node)),
                 _ => {}
@@ -228,10 +237,25 @@ impl Machine<'_> {
                 | Effect::Cancelled { .. } => {}
             }
         }
+        self.note_left(state, facts);
         // The machine handles a request that cannot be made before messages.
         refused.into_iter().rev().for_each(|event| queue.push_front(event));
         let snapshot = &state.snapshot;
         state.expiries.retain(|(id, _)| snapshot.invocation(*id).is_some());
+    }
+
+    /// The instance machine forgets what a state spent that is not active after a step.
+    fn note_left(&self, state: &ModelState, facts: &mut StepFacts) {
+        if self.budgets.is_empty() {
+            return;
+        }
+        let active = self.chart.active(state.snapshot.configuration());
+        for (number, node) in (0u16..).zip(&self.budgets) {
+            if !active.contains(*node) && !facts.left.contains(&number) {
+                facts.left.push(number);
+            }
+        }
+        facts.left.sort_unstable();
     }
 }
 

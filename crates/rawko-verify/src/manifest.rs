@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use rawko_core::{ActionKind, DataTemplate, InvokeSpec, Map, NodeId, NodeSpec, ServiceClass, Value, World};
+use rawko_core::{
+    ActionKind, DataTemplate, InvokeSpec, Map, NodeId, NodeSpec, ServiceClass, ServiceName, Value, World,
+};
 
 use crate::ceiling::{PER_USD, starts};
 use crate::explore::{ExplorationLimits, ExplorationResult};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
+use crate::report::PropertyVerdict;
 use crate::verdicts::explore;
 use crate::{builtin, parts};
 
@@ -39,7 +42,24 @@ pub fn manifest(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>)
         ("ceiling", ceiling),
         ("states", Value::list(states(model))),
         ("approvals", Value::list(approvals(model, &explored))),
+        ("approval_respected", respects_approvals(model, &explored)),
     ]))
+}
+
+/// Returns the verdict of `approval_respected`; null if the chart asks no person.
+fn respects_approvals(model: &Model, explored: &ExplorationResult) -> Value {
+    const NAME: &str = "approval_respected";
+    if !model.invokes().any(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human)) {
+        return Value::Null;
+    }
+    let is_whole = explored.graph.complete && explored.gaps.is_empty();
+    let is_open = !is_whole || builtin::open(NAME, explored).is_some();
+    let verdict = match builtin::violation(NAME, model, explored, &[explored]) {
+        Some(_) if is_whole => PropertyVerdict::Violated,
+        None if !is_open => PropertyVerdict::Holds,
+        _ => PropertyVerdict::Unknown,
+    };
+    Value::str(verdict.as_str())
 }
 
 /// Returns the budget of the whole chart, or null.
@@ -64,7 +84,7 @@ fn states(model: &Model) -> Vec<Value> {
             continue;
         }
         map.insert("invokes".into(), Value::list(invokes));
-        for (key, names) in [("calls", calls), ("sends_to", sends)] {
+        for (key, names) in [("inputs", inputs(node)), ("calls", calls), ("sends_to", sends)] {
             if !names.is_empty() {
                 map.insert(key.into(), Value::list(names));
             }
@@ -97,6 +117,49 @@ fn actions(model: &Model, node: &NodeSpec) -> (Vec<Value>, Vec<Value>) {
         _ => {}
     });
     (calls, sends)
+}
+
+/// Returns the inputs of the tools that a state calls, as far as they are written out: commands and paths.
+fn inputs(node: &NodeSpec) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, input: &DataTemplate| {
+        let input = written(input);
+        let is_tool = ServiceName::of(name).class == ServiceClass::Tool;
+        let is_empty = input.is_null() || input.as_map().is_some_and(|input| input.is_empty());
+        let entry = Value::map([("tool", Value::str(name)), ("input", input)]);
+        if is_tool && !is_empty && !found.contains(&entry) {
+            found.push(entry);
+        }
+    };
+    for invoke in &node.invokes {
+        add(name_of(&invoke.src).as_str().unwrap_or_default(), &invoke.input);
+    }
+    parts::each_action_of(node, &mut |kind| {
+        if let ActionKind::Call { handler, params } = kind {
+            add(handler, params);
+        }
+    });
+    found
+}
+
+/// Returns data as it is written; texts without their quotation marks.
+fn written(template: &DataTemplate) -> Value {
+    match template {
+        DataTemplate::Literal(value) => value.clone(),
+        DataTemplate::Expr(expr) => {
+            let text = expr.text().trim();
+            let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+            match inner.filter(|inner| !inner.contains('\'')) {
+                Some(inner) => Value::str(inner),
+                None => Value::from(format!("computed: {text}")),
+            }
+        }
+        DataTemplate::List(items) => Value::list(items.iter().map(written).collect()),
+        DataTemplate::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| (Arc::clone(key), written(value)));
+            Value::Map(Arc::new(entries.collect::<Map>()))
+        }
+    }
 }
 
 /// Returns a name as it is written.

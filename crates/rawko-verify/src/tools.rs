@@ -1,60 +1,160 @@
-//! Tools and budgets of the effects that a step starts: which tools write, which states only read, which calls spend.
+//! Tools of the effects that a step starts: which of them write, and which states only read.
 
 use rawko_core::{NodeId, ServiceClass, ServiceName, Value};
 
+use crate::children::ChildOutcomes;
 use crate::machine::StepFact;
 use crate::model::Model;
 use crate::state::ModelState;
 
-/// Built-in tools that change files.
+/// Built-in tools that change files. A state that allows none of the first two lets no other tool write either.
 const WRITING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+/// Built-in tools that never do.
+const READING: [&str; 14] = [
+    "Read",
+    "NotebookRead",
+    "Glob",
+    "Grep",
+    "LS",
+    "WebFetch",
+    "WebSearch",
+    "PlanWrite",
+    "PlanRead",
+    "PlanUpdate",
+    "Think",
+    "Skill",
+    "AskUser",
+    "TodoWrite",
+];
+/// The prefix of tools of MCP servers, of which nothing is known.
+const OF_SERVERS: &str = "mcp__";
 /// Tags of a state in which nothing is written.
 const READ_ONLY: [&str; 3] = ["read_only", "read-only", "readonly"];
 
-/// Returns why an effect breaks the rules of a read-only state, if it does.
-pub(crate) fn written_while_reading(model: &Model, moment: &StepFact, state: &ModelState) -> Option<String> {
-    match moment {
-        StepFact::Invoked { id, src, policy, invocation, .. } => {
-            let node =
-                state.snapshot.invocations().iter().find(|open| open.id == *invocation).map(|open| open.node);
-            let node = node.or_else(|| declaring(model, id))?;
-            let service = ServiceName::of(src);
-            let path = &model.chart.node(node).path;
-            if let Some(tool) = tool_of(src)
-                && is_read_only(model, node, policy)
-                && writes(tool)
-            {
-                return Some(format!("`{path}` is read-only and calls `{tool}`"));
+/// How an effect may write, each in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Writing {
+    /// It calls a tool that writes.
+    calls: Option<String>,
+    /// It lets an agent use a tool that writes.
+    lets: Option<String>,
+    /// It may write; nothing in the chart decides it.
+    may: Option<String>,
+}
+
+impl Writing {
+    /// Adds another effect; the first of each kind is kept.
+    pub(crate) fn add(&mut self, other: Writing) {
+        let first = |known: &mut Option<String>, other: Option<String>| *known = known.take().or(other);
+        first(&mut self.calls, other.calls);
+        first(&mut self.lets, other.lets);
+        first(&mut self.may, other.may);
+    }
+
+    /// Returns how an effect writes. A child is given if it is a known chart.
+    pub(crate) fn of(moment: &StepFact, child: Option<&ChildOutcomes>) -> Self {
+        match moment {
+            StepFact::Invoked { src, policy, .. } => Self::of_invoke(src, policy.get("tools"), child),
+            StepFact::Called(handler) => tool_of(handler).map_or_else(Self::default, Self::of_tool),
+            StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => {
+                Self::default()
             }
-            let is_agent =
-                matches!(service.class, ServiceClass::Agent | ServiceClass::Model | ServiceClass::Chart);
-            let tag = is_agent && has_tag(model, node);
-            let allowed = policy.get("tools").get("allowed").as_list().unwrap_or_default();
-            let writing = allowed.iter().filter_map(Value::as_str).find(|tool| writes(tool) || *tool == "*");
-            let writing = writing.filter(|tool| !covered(policy.get("tools").get("blocked"), tool))?;
-            tag.then(|| format!("`{path}` is read-only and lets `{src}` use `{writing}`"))
         }
-        StepFact::Called(handler) => {
-            let tool = tool_of(handler)?;
-            let active = state.snapshot.configuration().frontier();
-            let node =
-                active.iter().find(|node| is_read_only(model, **node, &model.chart.node(**node).policy))?;
-            writes(tool)
-                .then(|| format!("`{}` is read-only and calls `{tool}`", model.chart.node(*node).path))
+    }
+
+    fn of_tool(tool: &str) -> Self {
+        if writes(tool) {
+            return Self { calls: Some(format!("calls `{tool}`")), ..Self::default() };
         }
-        StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => None,
+        let is_known = READING.contains(&own_name(tool));
+        Self { may: (!is_known).then(|| format!("calls `{tool}`, which may write")), ..Self::default() }
+    }
+
+    fn of_invoke(src: &str, tools: &Value, child: Option<&ChildOutcomes>) -> Self {
+        let mut writing = match (ServiceName::of(src).class, child) {
+            (ServiceClass::Tool, _) => tool_of(src).map_or_else(Self::default, Self::of_tool),
+            (ServiceClass::Agent | ServiceClass::Model, _) => Self::of_agent(src, tools),
+            (ServiceClass::Chart, Some(child)) => {
+                let inner =
+                    |how: &Option<String>| how.as_ref().map(|how| format!("starts `{src}`, which {how}"));
+                let child = &child.writing;
+                Self { calls: inner(&child.calls), lets: inner(&child.lets), may: inner(&child.may) }
+            }
+            (ServiceClass::Chart, None) => {
+                let may = Some(format!("starts `{src}`, a chart that is not known"));
+                Self { may, ..Self::default() }
+            }
+            _ if is_any_name(src) => Self { calls: Some(format!("starts `{src}`")), ..Self::default() },
+            _ => Self::default(),
+        };
+        if forbids_writing(tools) {
+            writing.lets = None;
+            writing.may = writing.may.filter(|_| allows_servers(tools).is_some());
+        }
+        writing
+    }
+
+    fn of_agent(src: &str, tools: &Value) -> Self {
+        let lets = |tool: &str| Some(format!("lets `{src}` use `{tool}`"));
+        let blocks = |tool: &str| covers_any(tools.get("blocked"), tool);
+        let Some(allowed) = tools.get("allowed").as_list() else {
+            // A completion calls no tool.
+            let is_agent = ServiceName::of(src).class == ServiceClass::Agent;
+            let free = WRITING.iter().find(|tool| is_agent && !blocks(tool));
+            return Self { lets: free.and_then(|tool| lets(tool)), ..Self::default() };
+        };
+        let mut allowed = allowed.iter().filter_map(Value::as_str);
+        let is_writing = |pattern: &&str| {
+            let of_pattern = WRITING.iter().filter(|tool| covers(own_name(pattern), tool));
+            writes(pattern) || of_pattern.into_iter().any(|tool| !blocks(tool))
+        };
+        let writing = allowed.find(|pattern| !blocks(pattern) && is_writing(pattern));
+        let server = allows_servers(tools);
+        let may = server.map(|tool| format!("lets `{src}` use `{tool}`, which may write"));
+        Self { lets: writing.and_then(lets), may, ..Self::default() }
     }
 }
 
-/// Returns true if the effect is an agent or a model that no budget bounds.
-pub(crate) fn spends_without_budget(moment: &StepFact) -> bool {
-    match moment {
-        StepFact::Invoked { src, policy, .. } => {
-            let class = ServiceName::of(src).class;
-            (class.reports_usage() || class == ServiceClass::Tool) && policy.get("budget").is_null()
+/// Returns why an effect breaks the rules of a read-only state, and true if that is sure.
+pub(crate) fn written_while_reading(
+    model: &Model,
+    moment: &StepFact,
+    state: &ModelState,
+    child: Option<&ChildOutcomes>,
+) -> Option<(bool, String)> {
+    let (node, forbids) = match moment {
+        StepFact::Invoked { id, policy, invocation, .. } => {
+            let mut open = state.snapshot.invocations().iter();
+            let node = open.find(|open| open.id == *invocation).map(|open| open.node);
+            (node.or_else(|| declaring(model, id))?, forbids_writing(policy.get("tools")))
         }
-        _ => false,
+        StepFact::Called(_) => {
+            let forbids = |node: NodeId| forbids_writing(model.chart.node(node).policy.get("tools"));
+            let mut active = state.snapshot.configuration().frontier().iter().copied();
+            let node = active.find(|node| has_tag(model, *node) || forbids(*node))?;
+            (node, forbids(node))
+        }
+        StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => {
+            return None;
+        }
+    };
+    let is_tagged = has_tag(model, node);
+    if !is_tagged && !forbids {
+        return None;
     }
+    let Writing { calls, lets, may } = Writing::of(moment, child);
+    let (is_sure, how) = match (calls, lets, may) {
+        (Some(calls), ..) => (true, calls),
+        (None, Some(lets), _) if is_tagged => (true, lets),
+        (None, None, Some(may)) if is_tagged => (false, may),
+        _ => return None,
+    };
+    Some((is_sure, format!("`{}` is read-only and {how}", model.chart.node(node).path)))
+}
+
+/// Returns true for a computed name of which nothing is known.
+pub(crate) fn is_any_name(src: &str) -> bool {
+    src.starts_with('\u{f8ff}')
 }
 
 fn tool_of(name: &str) -> Option<&str> {
@@ -62,41 +162,70 @@ fn tool_of(name: &str) -> Option<&str> {
     (service.class == ServiceClass::Tool).then_some(service.member)
 }
 
-fn writes(tool: &str) -> bool {
-    // A name that is not known may be any.
-    tool.contains('\u{f8ff}') || WRITING.contains(&tool.split('(').next().unwrap_or(tool))
+/// Returns the name of a tool without the rule behind it: `Bash` of `Bash(git diff:*)`.
+fn own_name(tool: &str) -> &str {
+    tool.split('(').next().unwrap_or(tool)
 }
 
-fn is_read_only(model: &Model, node: NodeId, policy: &Value) -> bool {
-    let tools = policy.get("tools");
+fn writes(tool: &str) -> bool {
+    // A name that is not known may be any.
+    tool.contains('\u{f8ff}') || WRITING.contains(&own_name(tool))
+}
+
+/// Returns true if the tools of a state leave out both that write: then no other one writes either.
+fn forbids_writing(tools: &Value) -> bool {
     let allowed = tools.get("allowed");
-    let allows_none = !allowed.is_null() && !WRITING.iter().any(|tool| covered(allowed, tool));
-    let blocks = WRITING.iter().take(2).all(|tool| covered(tools.get("blocked"), tool));
-    allows_none || blocks || has_tag(model, node)
+    let allows_none = !allowed.is_null() && !WRITING.iter().any(|tool| covers_any(allowed, tool));
+    allows_none || WRITING.iter().take(2).all(|tool| covers_any(tools.get("blocked"), tool))
+}
+
+/// Returns a pattern that allows tools of MCP servers, which are outside of what the state can confine.
+fn allows_servers(tools: &Value) -> Option<&str> {
+    let mut allowed = tools.get("allowed").as_list()?.iter().filter_map(Value::as_str);
+    allowed.find(|tool| tool.starts_with(OF_SERVERS) && !covers_any(tools.get("blocked"), tool))
 }
 
 fn has_tag(model: &Model, node: NodeId) -> bool {
-    let mut at = Some(node);
-    while let Some(node) = at {
-        let info = model.chart.node(node);
-        if info.docs.tags.iter().any(|tag| READ_ONLY.contains(&tag.as_str())) {
-            return true;
-        }
-        at = info.parent;
-    }
-    false
+    let mut line = std::iter::successors(Some(node), |node| model.chart.node(*node).parent);
+    line.any(|node| model.chart.node(node).docs.tags.iter().any(|tag| READ_ONLY.contains(&tag.as_str())))
 }
 
-fn covered(patterns: &Value, tool: &str) -> bool {
+fn covers_any(patterns: &Value, tool: &str) -> bool {
     let patterns = patterns.as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-    patterns.into_iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(prefix) => tool.starts_with(prefix),
-        None => pattern == tool,
-    })
+    patterns.into_iter().any(|pattern| covers(pattern, tool))
 }
 
-/// The state that declares an invoke, for one that has ended within its own step.
-fn declaring(model: &Model, id: &str) -> Option<NodeId> {
-    let found = model.invokes().find(|(_, invoke)| &*invoke.id == id);
+/// Returns true if a pattern covers a name; `*` stands for any text.
+fn covers(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(first) else { return false };
+    name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| covers(rest, &name[at..]))
+}
+
+/// Returns the state that declares an invoke, by the id of the invoke or of one of its items.
+pub(crate) fn declaring(model: &Model, id: &str) -> Option<NodeId> {
+    let base = id.split('[').next().unwrap_or(id);
+    let found = model.invokes().find(|(_, invoke)| &*invoke.id == base);
     found.map(|(number, _)| NodeId(number as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_with_stars_anywhere_cover_names() {
+        let table = [
+            ("Write", "Write", true),
+            ("Wri*", "Write", true),
+            ("*", "Write", true),
+            ("*ite", "Write", true),
+            ("W*t*", "Write", true),
+            ("W*x", "Write", false),
+            ("Read", "Write", false),
+        ];
+        for (pattern, name, expected) in table {
+            assert_eq!(covers(pattern, name), expected, "{pattern}");
+        }
+    }
 }

@@ -248,7 +248,8 @@ impl Verification<'_> {
         let is_proof =
             |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
         for run in self.runs.iter().filter(is_proof) {
-            if self.violation(question, run).is_none() && self.is_proved(question, run) {
+            let is_open = question.own.is_none() && builtin::open(question.name, &run.explored).is_some();
+            if self.violation(question, run).is_none() && !is_open && self.is_proved(question, run) {
                 return report(PropertyVerdict::Holds, self.bound_of_proof(question, run), None);
             }
         }
@@ -263,6 +264,9 @@ impl Verification<'_> {
             let guards = self.model.analysis.undecided.iter().take(3);
             let guards: Vec<String> = guards.map(|text| format!("`{text}`")).collect();
             bound.push_str(&format!("; depends on data in {}", guards.join(", ")));
+        }
+        if let Some(why) = builtin::open(question.name, &last.explored).filter(|_| question.own.is_none()) {
+            bound.push_str(&format!("; {why}"));
         }
         report(PropertyVerdict::Unknown, bound, None)
     }

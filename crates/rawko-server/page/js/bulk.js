@@ -1,9 +1,10 @@
-// Several rows of a list at once: selecting them, and pausing, resuming, retrying, cancelling or removing them. Separate from
+// Several rows of a list at once: selecting them, and pausing, resuming, retrying, migrating, cancelling or removing them. Separate from
 // the list, which works without it.
 import { path, post } from './api.js';
 import { ask } from './dialog.js';
 import { attributes, h, say } from './dom.js';
 import { icon } from './icons.js';
+import { migrate } from './migrate.js';
 import { announce, doing, notice } from './notices.js';
 import { go } from './route.js';
 import { plural } from './words.js';
@@ -16,6 +17,7 @@ const ACTS = [
   { key: 'pause', words: 'Pause', done: 'paused', icon: 'pause', fits: (row) => !over(row) && row.status !== 'paused' },
   { key: 'resume', words: 'Resume', done: 'resumed', icon: 'play', fits: (row) => row.status === 'paused' },
   { key: 'retry', words: 'Retry', done: 'retried', icon: 'retry', fits: (row) => row.status === 'stalled' },
+  { key: 'migrate', words: 'Migrate', icon: 'forward', fits: (row) => !over(row) },
   { key: 'cancel', words: 'Cancel', done: 'cancelled', icon: 'stop', fits: (row) => !over(row), asks: 'Exit actions run; timers and running work stop. Journals are kept.' },
   {
     key: 'prune',
@@ -123,6 +125,7 @@ export class Selection {
 
   act(act, button) {
     const rows = [...this.rows.values()].filter(act.fits);
+    if (act.key === 'migrate') return void doing(button, () => migrate(rows, { done: () => (this.switch(false), this.changed()) }));
     const run = () => this.run(act, rows);
     if (!act.asks) return void doing(button, run);
     ask({

@@ -8,6 +8,7 @@ import { failed } from './empty.js';
 import { Hints } from './hints.js';
 import { icon } from './icons.js';
 import { bind } from './keys.js';
+import { migrateChart } from './migrate.js';
 import { doing, notice } from './notices.js';
 import { Panels } from './panels.js';
 import { inline } from './prose.js';
@@ -109,6 +110,11 @@ class ChartView {
       icon('play'),
       'Start',
     );
+    this.migrate = h(
+      'button',
+      { class: 'button', type: 'button', hidden: fresh || !may.operate, title: 'Migrate running instances to this version', on: { click: () => doing(this.migrate, () => migrateChart(this.id, this.version)) } },
+      'Migrate…',
+    );
     this.store = h(
       'button',
       { class: 'button primary', type: 'button', hidden: !may.admin, disabled: true, title: 'Save (Ctrl+S)', on: { click: () => doing(this.store, () => this.save()) } },
@@ -131,6 +137,7 @@ class ChartView {
       this.discard,
       open,
       this.start,
+      this.migrate,
       this.store,
     );
   }

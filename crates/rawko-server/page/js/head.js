@@ -27,6 +27,7 @@ export class Head {
       resume: act('play', 'Resume', acts.resume, 'primary'),
       pause: act('pause', 'Pause', acts.pause),
       send: act('send', 'Send', acts.send),
+      migrate: act('forward', 'Migrate…', acts.migrate),
       cancel: act('stop', 'Cancel', acts.cancel),
     };
     const crumbs = h('p', { class: 'crumbs' }, h('a', { href: href('instances') }, 'Instances'), this.lineage);
@@ -63,6 +64,7 @@ export class Head {
     this.acts.resume.hidden = doc.status !== 'paused';
     this.acts.pause.hidden = over || doc.status === 'paused';
     this.acts.send.hidden = over;
+    this.acts.migrate.hidden = over;
     this.acts.cancel.hidden = over;
     this.shownLineage(doc);
     this.shownPurpose(doc);

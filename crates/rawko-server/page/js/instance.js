@@ -9,6 +9,7 @@ import { empty, failed } from './empty.js';
 import { Head } from './head.js';
 import { Journal } from './journal.js';
 import { bind } from './keys.js';
+import { migrate } from './migrate.js';
 import { announce, doing } from './notices.js';
 import { Panels } from './panels.js';
 import { Present } from './present.js';
@@ -53,6 +54,7 @@ class InstanceView {
       may,
       acts: {
         send: () => sendEvent(id, this.doc?.waits?.events ?? []),
+        migrate: (button) => this.doc && doing(button, () => migrate([this.doc], { done: () => this.refresh() })),
         cancel: () => cancel(id),
         retry: (button) => doing(button, () => retry(id)),
         pause: (button) => doing(button, () => pause(id)),

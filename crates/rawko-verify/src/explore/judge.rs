@@ -9,7 +9,6 @@ use crate::graph::{Counterexample, InputCause, ModelInput};
 use crate::inputs::InputChoice;
 use crate::machine::{StepFact, StepFacts};
 use crate::state::ModelState;
-use crate::tools;
 use crate::watch::LeadBits;
 
 impl Explorer<'_, '_> {
@@ -88,10 +87,9 @@ impl Explorer<'_, '_> {
                     self.record("failures_handled", node, input, reason);
                 }
                 StepFact::Invoked { id, src, input: data, .. } => {
-                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
-                        self.record("read_only_phases", node, input, why);
-                    }
                     let child = self.outcomes_of_chart(src, data);
+                    self.judge_writing((node, input), moment, state, child.as_deref());
+                    self.note_questions(id, src, child.as_deref());
                     if ServiceName::of(src).class == ServiceClass::Chart {
                         let most = child.as_ref().map_or_else(Default::default, |child| child.starts);
                         // All items of an `each` count by the id of their invoke.
@@ -108,11 +106,7 @@ impl Explorer<'_, '_> {
                         self.record("bounded_children", node, input, reason);
                     }
                 }
-                StepFact::Called(_) => {
-                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
-                        self.record("read_only_phases", node, input, why);
-                    }
-                }
+                StepFact::Called(_) => self.judge_writing((node, input), moment, state, None),
                 StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) => {}
             }
         }

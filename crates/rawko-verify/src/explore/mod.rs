@@ -1,6 +1,7 @@
 //! The exploration: breadth first, so that the first violation has a shortest trace. Each state is expanded once, with
 //! every input on the real step function.
 
+mod effects;
 mod judge;
 mod pending;
 mod shared;
@@ -20,7 +21,7 @@ use pending::{PendingItem, WorkName};
 use widening::Widening;
 
 use crate::analysis::DataAnalysis;
-use crate::ceiling::{StartCounts, starts};
+use crate::ceiling::StartCounts;
 use crate::children::{ChildOutcomes, DistinctValues, Ending};
 use crate::graph::{
     Counterexample, Graph, InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode,
@@ -30,6 +31,7 @@ use crate::machine::{Machine, StepFacts, UNDELIVERED};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, StepScript};
+use crate::spending::{self, Spending};
 use crate::state::ModelState;
 use crate::visited::{Storage, Visited};
 use crate::watch::PropertyWatch;
@@ -64,6 +66,13 @@ pub(crate) struct ExplorationResult {
     pub(crate) outcomes: ChildOutcomes,
     /// The most that child charts start, by the id of their invoke.
     pub(crate) child_starts: BTreeMap<Arc<str>, StartCounts>,
+    /// What effects spend, by number, and that of the start.
+    pub(crate) spendings: Vec<Spending>,
+    pub(crate) start_spends: Vec<u16>,
+    /// Why a state that only reads may write.
+    pub(crate) may_write: Option<String>,
+    /// Invokes of child charts that ask a person, with the question.
+    pub(crate) asking: BTreeMap<Arc<str>, Arc<str>>,
     /// Bytes of the identities of all states.
     pub(crate) bytes: usize,
 }
@@ -108,8 +117,9 @@ impl<'m, 's> Explorer<'m, 's> {
         let machine = Machine {
             chart: &model.chart,
             world: shared.world,
-            traced: !properties.is_empty(),
+            traced: !properties.is_empty() || shared.numbers_configurations,
             sees_undelivered: model.chart.handles(UNDELIVERED),
+            budgets: spending::budgets(model),
         };
         let atoms = || {
             let expressions = properties.iter().flat_map(crate::analysis::expressions);
@@ -138,6 +148,10 @@ impl<'m, 's> Explorer<'m, 's> {
             clocks: 0,
             outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
             child_starts: BTreeMap::new(),
+            spendings: Vec::new(),
+            start_spends: Vec::new(),
+            may_write: None,
+            asking: BTreeMap::new(),
             bytes: 0,
         };
         let visited = Visited::new(shared.limits.storage);
@@ -196,16 +210,11 @@ impl<'m, 's> Explorer<'m, 's> {
         if !self.found.gaps.is_empty() {
             self.found.outcomes.complete = false;
         }
-        if self.shared.stack.len() > 1 && self.shared.has_leads {
-            self.found.outcomes.ending = Ending::of(&self.found.graph);
-        }
         if self.shared.stack.len() == 1 {
             self.found.gaps.extend(self.shared.child_gaps.iter().cloned());
         } else {
             self.found.outcomes.complete &= self.shared.child_gaps.is_empty();
-        }
-        if self.shared.stack.len() > 1 && self.shared.mode == Mode::Concrete {
-            self.found.outcomes.starts = starts(self.model, &self.found);
+            self.finish_child();
         }
         self.found.bytes = self.visited.size();
         self.found
@@ -253,6 +262,8 @@ impl<'m, 's> Explorer<'m, 's> {
                 state.monitors = monitors;
                 let starts = self.starts(&facts);
                 self.found.graph.start_starts.extend(starts);
+                let spends = self.spends(&facts);
+                self.found.start_spends.extend(spends);
                 let node = self.insert(state, None);
                 let start = StartState { node, from_bits: bits.from, to_bits: bits.to };
                 self.found.graph.starts.push(start);
@@ -290,16 +301,6 @@ impl<'m, 's> Explorer<'m, 's> {
         self.found.graph.nodes.push(StateNode { parent, configuration, is_over, ..StateNode::default() });
         self.queue.push_back((next, state));
         next
-    }
-
-    fn configuration(&mut self, state: &ModelState) -> u32 {
-        let count = self.configurations.len() as u32;
-        let frontier = state.snapshot.configuration().frontier();
-        if let Some(known) = self.configurations.get(frontier) {
-            return *known;
-        }
-        self.configurations.insert(frontier.to_vec(), count);
-        count
     }
 
     fn expand(&mut self, node: u32, state: &ModelState) {

@@ -10,7 +10,6 @@ use crate::machine::{Decisions, StepFacts};
 use crate::mode::Mode;
 use crate::oracle::StepScript;
 use crate::state::ModelState;
-use crate::tools;
 use crate::watch::LeadBits;
 
 /// The cost of a step that does not come to rest, in ordinary steps.
@@ -117,7 +116,8 @@ impl Explorer<'_, '_> {
         let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
         let starts = self.starts(facts).into();
         let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
-        let spends = facts.moments.iter().any(tools::spends_without_budget);
+        let spends = self.spends(facts).into();
+        let taken = if self.shared.numbers_configurations { &facts.taken[..] } else { &[] };
         let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
         let is_idle = cause == InputCause::Wait || (cause == InputCause::Outside && !facts.handled);
         let label = self.found.graph.labels.number(Label {
@@ -128,10 +128,23 @@ impl Explorer<'_, '_> {
             ends,
             starts,
             spends,
+            left: facts.left.clone().into(),
+            taken: taken.iter().copied().collect(),
             from_bits: bits.from,
             to_bits: bits.to,
             answers,
         });
         self.found.graph.edges.push(Edge { from: node, to, label });
+    }
+
+    /// Numbers the configuration of a state.
+    pub(super) fn configuration(&mut self, state: &ModelState) -> u32 {
+        let count = self.configurations.len() as u32;
+        let frontier = state.snapshot.configuration().frontier();
+        if let Some(known) = self.configurations.get(frontier) {
+            return *known;
+        }
+        self.configurations.insert(frontier.to_vec(), count);
+        count
     }
 }

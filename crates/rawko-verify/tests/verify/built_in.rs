@@ -391,7 +391,7 @@ states:
           → checking (active)
     "#]],
     );
-    let kept = broken.replace("  working:\n", "  working:\n    budget: {tokens: 1000}\n");
+    let kept = broken.replace("initial: working\n", "initial: working\nbudget: {tokens: 1000}\n");
     check(
         "bounded_by_budget",
         &[&kept],

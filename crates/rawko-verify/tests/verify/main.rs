@@ -10,9 +10,11 @@
 )]
 
 mod approvals;
+mod authority;
 mod built_in;
 mod charts;
 mod contract;
+mod coverage;
 mod data;
 mod differential;
 mod false_proofs;

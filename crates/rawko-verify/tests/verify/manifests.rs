@@ -181,3 +181,43 @@ states:
     assert!(!changes.iter().any(|change| change.contains("allows only")), "{changes:?}");
     assert!(changes.contains(&"less - `working` invokes agent:dev".to_owned()), "{changes:?}");
 }
+
+#[test]
+fn an_answer_that_nothing_checks_any_more_is_more_authority() {
+    let named = WORK.replace("id: ask, src: human,", "id: ask, src: human, guards: [agent],");
+    let blind = named.replace("[{target: working, guard: event.data.approved}, {target: done}]", "working");
+    assert_eq!(changes(&named, &blind), ["more approval_respected: holds → violated"]);
+    assert_eq!(changes(&blind, &named), ["less approval_respected: violated → holds"]);
+}
+
+#[test]
+fn budgets_are_compared_by_value() {
+    let small = WORK.replace("  working:\n", "  working:\n    budget: {tool_calls: 500}\n");
+    let large = small.replace("500", "1000");
+    assert_eq!(changes(&large, &small), ["less budget of `working`: tool_calls 1000 → 500"]);
+    assert_eq!(changes(&small, &large), ["more budget of `working`: tool_calls 500 → 1000"]);
+    assert_eq!(changes(&small, WORK), ["more budget of `working`: tool_calls 500 → no limit"]);
+}
+
+#[test]
+fn inputs_of_tools_are_authority() {
+    let tool = |input: &str| {
+        format!(
+            "{{id: t, initial: w, states: {{w: {{invoke: {{id: a, src: 'tool:Bash', input: {input}, onDone: done, onError: done}}}}, done: {{type: final}}}}}}"
+        )
+    };
+    let (list, remove) = (tool(r#"{command: "'ls'"}"#), tool(r#"{command: "'rm -rf src'"}"#));
+    assert_eq!(
+        changes(&list, &remove),
+        [
+            r#"more + `w` calls tool:Bash with {"command":"rm -rf src"}"#,
+            r#"less - `w` calls tool:Bash with {"command":"ls"}"#,
+        ]
+    );
+    let computed = tool(r#"{command: "'ls ' ~ event.data.x"}"#);
+    assert_eq!(
+        changes(&list, &computed)[0],
+        r#"more + `w` calls tool:Bash with {"command":"computed: 'ls ' ~ event.data.x"}"#
+    );
+    assert_eq!(changes(&list, &list), [""; 0]);
+}

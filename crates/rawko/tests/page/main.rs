@@ -67,6 +67,11 @@ fn people_speak_in_channels() {
 }
 
 #[test]
+fn instances_are_migrated_after_a_dry_run() {
+    drive("migrate", &[]);
+}
+
+#[test]
 fn charts_are_checked_while_one_types() {
     drive("charts", &[]);
 }

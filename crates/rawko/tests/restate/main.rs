@@ -25,6 +25,7 @@ mod kills;
 mod ledger;
 mod load;
 mod many;
+mod migrating;
 #[path = "../cli/telemetry/otlp.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
