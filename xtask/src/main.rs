@@ -40,7 +40,7 @@ fn main() -> Result<()> {
         "bench" => bench::main(rest),
         "test" => test::main(rest),
         "nightly" => nightly::main(rest),
-        "deny" => deny::check(),
+        "deny" => deny::main(),
         "dist" => dist::main(rest),
         "tools" => tools::install(),
         "bless" => bless::main(rest),

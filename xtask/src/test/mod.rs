@@ -66,7 +66,7 @@ fn whole() -> Result<()> {
         &["doc", "--workspace", "--all-features", "--no-deps", "--quiet"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    deny::check()?;
+    deny::check_if_installed()?;
     tests()?;
     let least = ["test", "-p", "rawko", "--no-default-features", "--features", "cli", "--test", "features"];
     run("cargo", &least, &[])
