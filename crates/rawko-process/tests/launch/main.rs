@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 mod fence;
+mod lasting;
 
 use std::fs;
 use std::path::PathBuf;

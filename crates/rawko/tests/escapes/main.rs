@@ -13,6 +13,7 @@ mod authority;
 mod connections;
 mod hook;
 mod kernel;
+mod lasting;
 mod launcher;
 mod left_behind;
 mod means;
