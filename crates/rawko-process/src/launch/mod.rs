@@ -10,6 +10,7 @@ pub(crate) mod frame;
 mod git;
 mod git_config;
 mod git_index;
+mod git_staged;
 mod git_state;
 pub(crate) mod guard;
 mod helper_file;

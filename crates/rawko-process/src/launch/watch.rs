@@ -11,6 +11,7 @@ use super::any_path;
 use super::authority;
 use super::content::{Content, LinkTarget};
 use super::git;
+use super::git_staged::StagedFiles;
 use super::git_state::{self, Inside};
 use super::guard::RestoreGuard;
 use super::kept::KeptFiles;
@@ -42,6 +43,8 @@ pub struct AuthorityWatch {
     kept: KeptFiles,
     /// True if no mount protects them.
     has_copies: bool,
+    /// Their entries in git's index.
+    staged: StagedFiles,
     /// True if the program cannot write to the project.
     is_of_nothing: bool,
     #[serde(skip)]
@@ -80,6 +83,7 @@ impl AuthorityWatch {
             known: BTreeMap::new(),
             kept: KeptFiles::default(),
             has_copies: false,
+            staged: StagedFiles::default(),
             is_of_nothing: true,
             guard: None,
         }
@@ -136,6 +140,7 @@ impl AuthorityWatch {
             special: contents(git.special),
             known: survey.identities(),
             has_copies,
+            staged: StagedFiles::of(&project),
             kept: if has_copies { KeptFiles::of(&project, survey) } else { KeptFiles::default() },
             project,
             absent: paths,
@@ -230,6 +235,8 @@ impl AuthorityWatch {
                 lines.push(format!("{} is lost: {error}", path.display()));
             }
         }
+        // Last: it compares with the files beside it.
+        lines.extend(self.staged.put_back(&self.project));
         lines
     }
 

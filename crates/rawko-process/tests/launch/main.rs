@@ -4,6 +4,7 @@
 
 mod fence;
 mod lasting;
+mod staged;
 
 use std::fs;
 use std::path::PathBuf;
