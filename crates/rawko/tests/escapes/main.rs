@@ -17,6 +17,7 @@ mod lasting;
 mod launcher;
 mod left_behind;
 mod means;
+mod ordinary;
 mod portable;
 mod program_questions;
 mod questions;
