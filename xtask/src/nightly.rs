@@ -1,13 +1,15 @@
 //! `cargo xtask nightly`: the long tier. Runs every job to its end, also after a failure, and prints a table of results.
 //! Apart from `test`, which has to be done within minutes.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::root;
+use crate::run::{root, run};
 use crate::tools;
 
 /// One program to run.
@@ -25,7 +27,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 22] = [
+const JOBS: [Job; 24] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -225,7 +227,29 @@ const JOBS: [Job; 22] = [
         amount: 1,
         result: "test result",
     },
+    Job {
+        name: "ordinary",
+        package: "rawko",
+        test: "escapes",
+        filter: "ordinary_lines_run_and_change_nothing",
+        variable: "RAWKO_ORDINARY",
+        amount: 1,
+        result: "ordinary: ",
+    },
+    Job {
+        name: OF_NOBODY,
+        package: "rawko",
+        test: "escapes",
+        filter: "",
+        variable: "RAWKO_NIGHTLY",
+        amount: 1,
+        result: "test result",
+    },
 ];
+
+/// The job that runs as an unprivileged user, if this process is root.
+const OF_NOBODY: &str = "escapes-nobody";
+const NOBODY: &str = "65534";
 
 /// Result of one job.
 struct Outcome {
@@ -285,9 +309,11 @@ impl Job {
     }
 
     fn run(&self, amount: u64) -> Result<Outcome> {
+        let nobody = if self.name == OF_NOBODY { Nobody::new()? } else { None };
         report(&format!("{}={amount} cargo {}", self.variable, self.arguments().join(" ")));
         let from = Instant::now();
         let mut child = Command::new("cargo")
+            .args(nobody.iter().flat_map(Nobody::options))
             .args(self.arguments())
             .env(self.variable, amount.to_string())
             .current_dir(root())
@@ -308,16 +334,50 @@ impl Job {
     }
 }
 
+/// The home of an unprivileged user, removed afterwards.
+struct Nobody(PathBuf);
+
+impl Nobody {
+    /// `None` if this process is unprivileged itself.
+    fn new() -> Result<Option<Self>> {
+        let id = Command::new("id").arg("-u").output().context("cannot start `id`")?;
+        if id.stdout.trim_ascii() != b"0" {
+            return Ok(None);
+        }
+        let home = Self(std::env::temp_dir().join(format!("rawko-nobody-{}", std::process::id())));
+        fs::create_dir_all(home.0.join("tmp"))?;
+        let owner = format!("{NOBODY}:{NOBODY}");
+        run("chown", &["-R", &owner, &home.0.to_string_lossy()], &[])?;
+        Ok(Some(home))
+    }
+
+    /// Options of cargo, by which it starts the test as this user.
+    fn options(&self) -> [String; 2] {
+        let home = self.0.display();
+        let words = format!(
+            "setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups env HOME={home} TMPDIR={home}/tmp USER=nobody \
+             LOGNAME=nobody"
+        );
+        ["--config".to_owned(), format!("target.'cfg(unix)'.runner = \"{words}\"")]
+    }
+}
+
+impl Drop for Nobody {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "this is a terminal program")]
 fn report(line: &str) {
     println!("{line}");
 }
 
 fn table(outcomes: &[Outcome]) -> String {
-    let mut text = format!("\n{:<13} {:<6} {:>8}  last result\n", "job", "", "seconds");
+    let mut text = format!("\n{:<14} {:<6} {:>8}  last result\n", "job", "", "seconds");
     for Outcome { name, passed, took, numbers } in outcomes {
         let word = if *passed { "ok" } else { "FAILED" };
-        text += &format!("{name:<13} {word:<6} {:>8}  {numbers}\n", took.as_secs());
+        text += &format!("{name:<14} {word:<6} {:>8}  {numbers}\n", took.as_secs());
     }
     text
 }
@@ -353,7 +413,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page";
+        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page, ordinary, escapes-nobody";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }
@@ -371,9 +431,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "job                   seconds  last result",
-                "seeds         ok           90  100000 seeds",
-                "kills         FAILED       90"
+                "job                    seconds  last result",
+                "seeds          ok           90  100000 seeds",
+                "kills          FAILED       90"
             ]
         );
     }

@@ -104,6 +104,7 @@ codes! {
     UNKNOWN_SERVICE = Error "unknown_service": "an invoke or a handler names an unknown service (rule 8)";
     UNKNOWN_RECIPIENT = Error "unknown_recipient": "a `send` has an unknown target";
     POLICY_WIDENS = Warning "policy_widens": "a state allows more than the states around it";
+    UNKNOWN_TOOL = Fatal "unknown_tool": "a policy of a state names an unknown tool";
     NOT_COMPILED = Fatal "not_compiled": "the chart cannot be compiled";
     UNREACHABLE_STATE = Error "unreachable_state": "a state is unreachable (rule 3)";
     REGION_WITHOUT_FINAL = Error "region_without_final": "a parallel state can neither complete nor be left (rule 5)";

@@ -53,7 +53,7 @@ pub use property::{
     Assumptions, Atom, Property, PropertyExpr, PropertyKind, properties_of_chart, properties_of_file,
 };
 pub use references::{StateReference, StateReferences};
-pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
+pub use registry::{KnownTools, Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
 pub use source::{SourceFile, Span};
 pub use suggest::nearest;

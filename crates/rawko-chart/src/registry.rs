@@ -21,8 +21,18 @@ pub struct Registry {
     services: BTreeSet<String>,
     endpoints: BTreeSet<String>,
     specs: ServiceSpecs,
+    tools: Option<KnownTools>,
     complete: bool,
     strict: bool,
+}
+
+/// Tools of agents, which policies of states name.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownTools {
+    /// Returns true for an entry of a policy that names no tool.
+    pub is_unknown: fn(&str) -> bool,
+    /// Returns the name that a wrong one is probably meant to be.
+    pub suggestion: fn(&str) -> Option<&'static str>,
 }
 
 impl Default for Registry {
@@ -33,6 +43,7 @@ impl Default for Registry {
             services: BTreeSet::new(),
             endpoints: BTreeSet::new(),
             specs: ServiceSpecs::built_in(),
+            tools: None,
             complete: false,
             strict: false,
         }
@@ -121,6 +132,17 @@ impl Registry {
     /// Returns the names of endpoints, sorted.
     pub fn endpoints(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(String::as_str)
+    }
+
+    /// Checks the tools that policies of states name. Without it, any name counts as one.
+    #[must_use]
+    pub fn with_tools(mut self, tools: KnownTools) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+
+    pub(crate) fn tools(&self) -> Option<KnownTools> {
+        self.tools
     }
 
     /// Marks the registry as complete: an unknown agent or service is then an error, not a warning.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use rawko_chart::render::{self, ReportStyle};
-use rawko_chart::{Finding, Registry, load_bytes};
+use rawko_chart::{Finding, KnownTools, Registry, load_bytes};
 
 #[test]
 fn each_broken_chart_gets_its_finding() {
@@ -61,5 +61,8 @@ fn registry() -> Registry {
     registry.add_chart("review_workflow", "2.0.0");
     registry.add_agent("reviewer");
     registry.add_service("agent_executor");
-    registry.complete()
+    let suggestion = |name: &str| rawko_chart::nearest(name, ["Read", "Bash"]);
+    let is_unknown =
+        |rule: &str| !["Read", "Write", "Grep", "Bash"].contains(&rule) && !rule.starts_with("mcp__");
+    registry.with_tools(KnownTools { is_unknown, suggestion }).complete()
 }

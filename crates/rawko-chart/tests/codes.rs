@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::{self, ALL};
-use rawko_chart::{Finding, FindingCode, Registry, SourceFile, load, read_registry};
+use rawko_chart::{Finding, FindingCode, KnownTools, Registry, SourceFile, load, read_registry};
 
 /// Found in files that cannot be printed on a page: too large, binary, not a chart.
 const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
@@ -150,7 +150,8 @@ fn registry() -> Registry {
     registry.add_chart("review_workflow", "1.2.0");
     registry.add_agent("reviewer");
     registry.add_service("agent_executor");
-    registry.complete()
+    let is_unknown = |rule: &str| ["Grpe", "Bahs"].contains(&rule);
+    registry.with_tools(KnownTools { is_unknown, suggestion: |_| None }).complete()
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

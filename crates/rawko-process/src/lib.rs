@@ -58,10 +58,10 @@ pub use egress::{
 };
 pub use helper::run_if_asked;
 pub use launch::{
-    AUTHORITY, AuthorityWatch, Confinement, KernelLayer, Launch, LaunchError, Launched, Layers,
+    AUTHORITY, AuthorityWatch, Confinement, KernelLayer, LastingWatch, Launch, LaunchError, Launched, Layers,
     PROTECTED_NAMES, ProcessLimits, Profile, ProgramStdin, ProgramStdout, ProjectAccess, ProtectedClass,
-    Sandbox, files_named_by_git, git_directory_with, is_harmless_git_key, is_inherited, protected_name,
-    read_regular, set_helper, submodule_directories, tracked_files,
+    Sandbox, WatchedCall, files_named_by_git, git_directory_with, is_harmless_git_key, is_inherited,
+    protected_name, read_regular, set_helper, submodule_directories, tracked_files,
 };
 pub use leftovers::end_leftovers;
 pub use mark::{CALL_VARIABLE, CallId};

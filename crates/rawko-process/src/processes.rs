@@ -1,6 +1,6 @@
 //! `Processes`: everything that one call started. Found, asked to end, killed; dropped, it is killed at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -124,6 +124,11 @@ impl Processes {
         self.kill_all().await;
     }
 
+    /// Returns the handle by which [`ThreadRuns`] of the call are taken.
+    pub(crate) fn run_clock(&self) -> RunClock {
+        RunClock(Arc::clone(&self.call))
+    }
+
     /// Searching `/proc` takes long enough to hold up other tasks. `None`: the runtime is going away.
     async fn blocking<T: Send + 'static>(
         &self,
@@ -137,6 +142,48 @@ impl Processes {
 impl Drop for Processes {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Tells whether a program ran meanwhile.
+#[derive(Debug)]
+pub(crate) struct RunClock(Arc<CallMark>);
+
+/// How often each thread of a call's processes ran so far, by process id and start.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ThreadRuns(BTreeMap<(i32, u64), Vec<(i32, u64)>>);
+
+impl RunClock {
+    /// `None` if one of them runs or ends at this moment, or if the system does not show it.
+    pub(crate) fn now(&self) -> Option<ThreadRuns> {
+        if !platform::has_process_table() {
+            return None;
+        }
+        let members = match self.0.as_ref() {
+            CallMark::Contained(processes) => processes.members(),
+            CallMark::Marked(processes) => processes.members().found,
+        };
+        let runs = members.iter().map(|row| Some(((row.pid, row.started), platform::runs(row.pid)?)));
+        runs.collect::<Option<_>>().map(ThreadRuns)
+    }
+}
+
+impl RunClock {
+    /// Stops the program until [`RunClock::go_on`], where no kernel confines it. Returns true if it has stopped.
+    pub(crate) fn stop(&self) -> bool {
+        match self.0.as_ref() {
+            CallMark::Marked(processes) if platform::is_portable() => {
+                processes.signal_group(Signal::STOP);
+                true
+            }
+            CallMark::Marked(_) | CallMark::Contained(_) => false,
+        }
+    }
+
+    pub(crate) fn go_on(&self) {
+        if let CallMark::Marked(processes) = self.0.as_ref() {
+            processes.signal_group(Signal::CONT);
+        }
     }
 }
 

@@ -42,8 +42,10 @@ def look(text):
     return found
 
 texts, is_configured = {}, False
-with open("starts", "a") as starts:
-    starts.write("x")
+# The project can be read only.
+for folder in sys.argv[2:]:
+    with open(folder + "/starts", "a") as starts:
+        starts.write("x")
 
 def tell(uri):
     if mode in ("push", "forgetful"):
@@ -129,7 +131,9 @@ fn check(mode: &str, files: &[&str], timeout: Duration) -> ProjectCheck {
 
 async fn pass(root: &Path, servers: &LanguageServers, check: &ProjectCheck) -> CheckReport {
     let environment = Environment::of_process();
-    run_all(std::slice::from_ref(check), root, &environment, &environment.confinement(root), servers).await
+    let mut confinement = environment.confinement(root);
+    confinement.extra_write.extend(check.command.get(3).map(PathBuf::from));
+    run_all(std::slice::from_ref(check), root, &environment, &confinement, servers).await
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -171,8 +175,9 @@ async fn a_server_that_does_not_say() {
 #[tokio::test]
 async fn a_server_keeps_running_between_passes() {
     for (mode, starts_expected) in [("pull", 1), ("push", 1), ("forgetful", 2)] {
-        let project = project();
-        let (servers, check) = (LanguageServers::default(), check(mode, &["**/*.py"], LONG));
+        let (project, beside) = (project(), tempfile::tempdir().unwrap());
+        let (servers, mut check) = (LanguageServers::default(), check(mode, &["**/*.py"], LONG));
+        check.command.push(beside.path().display().to_string());
         let edits: [(&str, Option<&str>, u64); 6] = [
             ("src/c.py", Some("no errors here, 0 failed\n"), 1),
             ("src/c.py", Some("bad\nbad\n"), 3),
@@ -192,7 +197,7 @@ async fn a_server_keeps_running_between_passes() {
             assert_eq!(report.errors_total, *errors, "{mode} after {file}: {report:?}");
             assert_eq!(servers.len(), 1, "{mode}");
         }
-        let starts = fs::read_to_string(project.path().join("starts")).unwrap();
+        let starts = fs::read_to_string(beside.path().join("starts")).unwrap();
         assert_eq!(starts.len(), starts_expected, "{mode}");
     }
 }

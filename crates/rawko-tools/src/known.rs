@@ -47,3 +47,25 @@ pub fn is_delegation(name: &str) -> bool {
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     Builtin::ALL.into_iter().map(Builtin::name)
 }
+
+/// Starts another agent.
+const TASK: &str = "Task";
+/// The tools of MCP servers, and of services of the project.
+const OF_SERVERS: &str = "mcp__";
+
+/// Returns true if a rule of a list of tools, such as `Bash(git log:*)`, names no tool of any program. A blocked tool under
+/// a wrong name stays allowed.
+pub fn is_unknown_tool(rule: &str) -> bool {
+    let name = rule.split('(').next().unwrap_or(rule).trim();
+    let is_known = name.contains('*')
+        || name.starts_with(OF_SERVERS)
+        || is_delegation(name)
+        || is_builtin(name)
+        || is_known_elsewhere(name);
+    !is_known
+}
+
+/// The names that a wrong one is compared with for a suggestion.
+pub fn suggested_tools() -> impl Iterator<Item = &'static str> {
+    builtin_names().chain([TASK])
+}

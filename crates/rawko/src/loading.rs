@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rawko_chart::render::{self, ReportStyle};
-use rawko_chart::{Finding, Registry, Severity, SourceFile};
+use rawko_chart::{Finding, KnownTools, Registry, Severity, SourceFile};
 use rawko_core::Chart;
 use rawko_host::Edition;
 
@@ -41,8 +41,14 @@ pub(crate) fn runnable(path: &Path) -> Result<Runnable, CommandFailure> {
     runnable_text(path, &files::read(path)?)
 }
 
+/// Returns what every chart may name: the tools that rawko knows.
+pub(crate) fn registry() -> Registry {
+    let suggestion = |name: &str| rawko_chart::nearest(name, rawko_tools::suggested_tools());
+    Registry::default().with_tools(KnownTools { is_unknown: rawko_tools::is_unknown_tool, suggestion })
+}
+
 fn runnable_text(path: &Path, text: &[u8]) -> Result<Runnable, CommandFailure> {
-    let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), text, &Registry::default());
+    let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), text, &registry());
     let wrong = |finding: &Finding| finding.severity >= Severity::Error && finding.code != UNKNOWN_SERVICE;
     match loaded.chart {
         Some(chart) => {

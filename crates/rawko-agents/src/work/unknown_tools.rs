@@ -2,10 +2,7 @@
 
 use rawko_chart::{Span, SpannedValue, nearest};
 use rawko_host::{Section, SettingsReader};
-use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
-
-/// Starts another agent.
-const TASK: &str = "Task";
+use rawko_tools::{is_unknown_tool, suggested_tools};
 
 /// Reports names in `allowed` and `blocked` of the section `tools`.
 pub(super) fn in_tools(reader: &mut SettingsReader<'_>, sections: &[&Section]) {
@@ -30,15 +27,10 @@ fn report(reader: &mut SettingsReader<'_>, list: Option<&SpannedValue>, what: &s
     let names: Vec<(String, Span)> =
         items.iter().filter_map(|item| Some((item.text()?.to_owned(), item.span))).collect();
     for (rule, span) in names {
-        let name = rule.split('(').next().unwrap_or(&rule).trim();
-        let is_known = name.contains('*')
-            || name.starts_with("mcp__")
-            || is_delegation(name)
-            || is_builtin(name)
-            || is_known_elsewhere(name);
-        if !is_known {
+        if is_unknown_tool(&rule) {
+            let name = rule.split('(').next().unwrap_or(&rule).trim();
             let message = format!("there is no tool `{name}`, which {what} names");
-            let help = nearest(name, builtin_names().chain([TASK])).map_or_else(
+            let help = nearest(name, suggested_tools()).map_or_else(
                 || {
                     "`rawko agents show NAME` lists tools; those of MCP servers are `mcp__SERVER__TOOL`"
                         .to_owned()

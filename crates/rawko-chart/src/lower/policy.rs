@@ -10,6 +10,7 @@ use crate::source::Span;
 use crate::tree::{NodeView, to_value};
 
 const POLICY_WIDENS: &str = crate::codes::POLICY_WIDENS.name;
+const UNKNOWN_TOOL: &str = crate::codes::UNKNOWN_TOOL.name;
 
 impl<'a> Lowering<'a> {
     /// Returns the state's policy within its parent's. Times are in milliseconds, so that they can be compared.
@@ -32,8 +33,14 @@ impl<'a> Lowering<'a> {
         let (mut allowed, mut blocked) = (None, strings(outer.get("blocked")));
         for pair in view.each_pair() {
             match ToolsKey::parse(pair.key) {
-                Some(ToolsKey::Allowed) => allowed = Some((texts(pair.value), pair.value.span())),
+                Some(ToolsKey::Allowed) => {
+                    // It grants nothing.
+                    self.unknown_tools(pair.value, Severity::Error);
+                    allowed = Some((texts(pair.value), pair.value.span()));
+                }
                 Some(ToolsKey::Blocked) => {
+                    // The tool that was meant would stay allowed.
+                    self.unknown_tools(pair.value, Severity::Fatal);
                     let new = texts(pair.value)
                         .into_iter()
                         .filter(|name| !blocked.contains(name))
@@ -58,6 +65,28 @@ impl<'a> Lowering<'a> {
             tools.insert("blocked".into(), list(&blocked));
         }
         Value::Map(tools.into())
+    }
+
+    fn unknown_tools(&mut self, list: NodeView<'a>, severity: Severity) {
+        let Some(tools) = self.registry.tools() else { return };
+        for item in list.one_or_many() {
+            let Some(rule) = item.text().filter(|rule| (tools.is_unknown)(rule)) else { continue };
+            let name = rule.split('(').next().unwrap_or(rule).trim();
+            let finding = Finding::new(
+                UNKNOWN_TOOL,
+                severity,
+                item.span(),
+                format!("there is no tool `{name}`, which the policy of this state names"),
+            );
+            let help = match (tools.suggestion)(name) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    "tools of MCP servers are `mcp__SERVER__TOOL`, those of services `mcp__services__NAME`"
+                        .to_owned()
+                }
+            };
+            self.report(finding.help(help));
+        }
     }
 
     /// Returns the names that both lists allow; reports a name that only the inner one has.

@@ -25,44 +25,77 @@ pub(crate) fn files(index: &Path) -> Vec<PathBuf> {
 
 fn listed(index: &Path, counts: fn(u32) -> bool) -> Vec<PathBuf> {
     static KNOWN: SettledValues<Vec<(u32, PathBuf)>> = SettledValues::new();
-    let entries = KNOWN.get(index, |index| {
-        let bytes = regular::read(index).unwrap_or_default();
-        let mut found = Vec::new();
-        // An index that ends early counts as far as it goes.
-        let _ = read(&bytes, &mut found);
-        found
+    let listed = KNOWN.get(index, |index| {
+        let entries = IndexFile::of(&regular::read(index).unwrap_or_default()).entries;
+        entries.iter().filter_map(|entry| Some((entry.mode(), entry.path()?))).collect()
     });
-    entries.iter().filter(|(mode, _)| counts(*mode)).map(|(_, path)| path.clone()).collect()
+    listed.iter().filter(|(mode, _)| counts(*mode)).map(|(_, path)| path.clone()).collect()
 }
 
-fn read(bytes: &[u8], found: &mut Vec<(u32, PathBuf)>) -> Option<()> {
-    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    if bytes.get(..4)? != b"DIRC" {
-        return None;
+/// The entries of an index. One that ends early counts as far as it goes.
+#[derive(Debug, Default)]
+pub(crate) struct IndexFile {
+    pub(crate) entries: Vec<IndexEntry>,
+    /// The place of what follows the entries; `None`: the file ends early.
+    pub(crate) end: Option<usize>,
+}
+
+/// One entry, as git stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    /// Times and numbers of the file, mode, object id and flags.
+    pub(crate) fixed: Vec<u8>,
+    pub(crate) name: Vec<u8>,
+}
+
+impl IndexEntry {
+    fn mode(&self) -> u32 {
+        word(&self.fixed, 24).unwrap_or_default()
     }
-    let (version, count) = (word(4)?, word(8)?);
-    let (mut at, mut name) = (12, Vec::new());
-    for _ in 0..count {
-        let mode = word(at + 24)?;
-        let is_extended = version > 2 && bytes.get(at + 60)? & 0x40 != 0;
-        let mut start = at + FIXED + if is_extended { 2 } else { 0 };
-        if version == 4 {
-            let (removed, next) = number(bytes, start)?;
-            name.truncate(name.len().checked_sub(removed)?);
-            start = next;
-        } else {
-            name.clear();
-        }
-        let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
-        name.extend_from_slice(&bytes[start..start + length]);
-        let end = start + length;
-        at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
-        let path = PathBuf::from(OsStr::from_bytes(&name));
-        if path.components().all(|part| matches!(part, Component::Normal(_))) {
-            found.push((mode, path));
-        }
+
+    /// The path relative to the working tree. One that leads out of it is none.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let path = PathBuf::from(OsStr::from_bytes(&self.name));
+        path.components().all(|part| matches!(part, Component::Normal(_))).then_some(path)
     }
-    Some(())
+}
+
+impl IndexFile {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut file = Self::default();
+        file.end = file.read(bytes);
+        file
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Option<usize> {
+        if bytes.get(..4)? != b"DIRC" {
+            return None;
+        }
+        let (version, count) = (word(bytes, 4)?, word(bytes, 8)?);
+        let (mut at, mut name) = (12, Vec::new());
+        for _ in 0..count {
+            let is_extended = version > 2 && bytes.get(at + 60)? & 0x40 != 0;
+            let fixed = bytes.get(at..at + FIXED + if is_extended { 2 } else { 0 })?;
+            let mut start = at + fixed.len();
+            if version == 4 {
+                let (removed, next) = number(bytes, start)?;
+                name.truncate(name.len().checked_sub(removed)?);
+                start = next;
+            } else {
+                name.clear();
+            }
+            let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+            name.extend_from_slice(&bytes[start..start + length]);
+            let end = start + length;
+            at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
+            self.entries.push(IndexEntry { fixed: fixed.to_owned(), name: name.clone() });
+        }
+        Some(at)
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// A number in the index: seven bits in each byte, and one more than that for every byte that follows.

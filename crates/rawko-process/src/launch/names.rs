@@ -1,6 +1,6 @@
 //! The search for files that carry authority, and for repositories, at any depth of a project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -28,6 +28,19 @@ fn is_protected(directory: Option<&OsStr>, name: &OsStr) -> bool {
     let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
     let name = lower(name);
     name != GIT && protected_name(directory.map(lower).as_deref(), &name).is_some()
+}
+
+/// Returns the first part of a path with a name of the table.
+pub(crate) fn protected_part(path: &Path) -> Option<PathBuf> {
+    let (mut at, mut above) = (PathBuf::new(), None);
+    for part in path {
+        at.push(part);
+        if is_protected(above, part) {
+            return Some(at);
+        }
+        above = Some(part);
+    }
+    None
 }
 
 /// The entries of a directory that searches look at.
@@ -104,15 +117,7 @@ fn tracked(index: &Path) -> Arc<Vec<PathBuf>> {
     KNOWN.get(index, |index| {
         let mut found = BTreeSet::new();
         for path in git_index::files(index) {
-            let (mut at, mut above) = (PathBuf::new(), None);
-            for part in path.iter() {
-                at.push(part);
-                if is_protected(above, part) {
-                    found.insert(at);
-                    break;
-                }
-                above = Some(part);
-            }
+            found.extend(protected_part(&path));
         }
         found.into_iter().collect()
     })
@@ -143,9 +148,9 @@ impl Survey {
         self.protected.iter().filter(move |path| path.parent() != Some(project)).take(MOUNTED_MAX)
     }
 
-    /// Returns the identities of the protected files and directories.
-    pub(crate) fn identities(&self) -> BTreeSet<(u64, u64)> {
-        self.protected.iter().filter_map(|path| identity(path)).collect()
+    /// Returns the protected files and directories with their identities.
+    pub(crate) fn identities(&self) -> BTreeMap<PathBuf, (u64, u64)> {
+        self.protected.iter().filter_map(|path| Some((path.clone(), identity(path)?))).collect()
     }
 
     /// Returns the protected files that are none of these, outside of worktrees of the project's own repository.
@@ -232,7 +237,7 @@ mod tests {
         write("a/b/AGENTS.md");
         assert_eq!(created(&known), [root.join("a/b/AGENTS.md")]);
         // However deep, and however many directories there are.
-        let before = Survey::of(root).identities();
+        let before = Survey::of(root).identities().into_values().collect();
         let deep = "d/".repeat(40) + ".exrc";
         (0..1_500).for_each(|number| fs::create_dir(root.join(format!("many{number}"))).unwrap());
         ["many1400/AGENTS.md", &deep].iter().for_each(|name| write(name));

@@ -176,8 +176,10 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch, survey: Option<&Survey>)
     if spec.confined.is_some() {
         let has_mounts = report.layers.has(KernelLayer::MountNamespace);
         HAS_MOUNTS.store(has_mounts, Ordering::Relaxed);
-        if has_mounts {
-            authority.drop_copies();
+        match survey {
+            Some(_) if has_mounts => authority.drop_copies(),
+            None if has_mounts => authority = AuthorityWatch::of_nothing(root),
+            Some(_) | None => {}
         }
     }
     pipes.give(&mut child)?;
@@ -266,7 +268,7 @@ fn spec(launch: &Launch, survey: Option<&Survey>) -> Result<Spec, LaunchError> {
     )
     .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
-    if launch.profile == Profile::ReadOnly {
+    if !launch.profile.writes_project() {
         spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");
         spec.env.extend(environment::read_only(&view.temporary));
     }

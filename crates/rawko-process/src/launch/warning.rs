@@ -21,3 +21,9 @@ pub(crate) fn say(text: &str) {
         eprintln!("warning: {text}; set `tools.bash.sandbox: require` to refuse instead");
     }
 }
+
+/// Prints what was set aside, where no result of a call could tell it.
+#[expect(clippy::print_stderr, reason = "a person may look for the file")]
+pub(crate) fn set_aside(lines: &[String]) {
+    lines.iter().for_each(|line| eprintln!("warning: {line}"));
+}

@@ -1,22 +1,21 @@
 //! Files of authority that a project does not have yet. The kernel can protect what exists, not a name; so what a program
 //! created under such a name is renamed when its call ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::any_path;
 use super::authority;
+use super::content::{Content, LinkTarget};
 use super::git;
+use super::git_staged::StagedFiles;
 use super::git_state::{self, Inside};
 use super::guard::RestoreGuard;
 use super::kept::KeptFiles;
 use super::names::{self, Survey};
-use super::regular;
 
 /// The ending of files that were set aside.
 pub(super) const REFUSED: &str = ".refused";
@@ -37,19 +36,20 @@ pub struct AuthorityWatch {
     /// Links, pipes and sockets in git directories.
     #[serde(with = "any_path::keys")]
     special: BTreeMap<PathBuf, Content>,
-    /// Files of authority at any depth, by device and inode.
-    known: BTreeSet<(u64, u64)>,
+    /// Files of authority at any depth, with device and inode.
+    #[serde(with = "any_path::keys")]
+    known: BTreeMap<PathBuf, (u64, u64)>,
     /// Copies of them, if no mount protects them.
     kept: KeptFiles,
+    /// True if no mount protects them.
+    has_copies: bool,
+    /// Their entries in git's index.
+    staged: StagedFiles,
     /// True if the program cannot write to the project.
     is_of_nothing: bool,
     #[serde(skip)]
     guard: Option<RestoreGuard>,
 }
-
-/// Where a link leads.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct LinkTarget(#[serde(with = "any_path")] PathBuf);
 
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
@@ -80,8 +80,10 @@ impl AuthorityWatch {
             links: BTreeMap::new(),
             obeyed: BTreeMap::new(),
             special: BTreeMap::new(),
-            known: BTreeSet::new(),
+            known: BTreeMap::new(),
             kept: KeptFiles::default(),
+            has_copies: false,
+            staged: StagedFiles::default(),
             is_of_nothing: true,
             guard: None,
         }
@@ -89,6 +91,29 @@ impl AuthorityWatch {
 
     /// For a program that is kept from the files by mounts: a person may change them meanwhile.
     pub(crate) fn drop_copies(&mut self) {
+        self.kept = KeptFiles::default();
+        self.has_copies = false;
+    }
+
+    /// Returns true for a program that cannot write to the project.
+    pub(super) fn is_of_nothing(&self) -> bool {
+        self.is_of_nothing
+    }
+
+    /// Returns the state of now, without copies.
+    pub(super) fn renewed(&self) -> Self {
+        Self { has_copies: self.has_copies, ..Self::of_project(&self.project) }
+    }
+
+    /// Copies the files anew if no mount protects them.
+    pub(super) fn take_copies(&mut self) {
+        if self.has_copies {
+            self.kept = KeptFiles::of(&self.project, &Survey::of(&self.project));
+        }
+    }
+
+    /// Forgets the copies between two calls: a person may edit the files.
+    pub(super) fn forget_copies(&mut self) {
         self.kept = KeptFiles::default();
     }
 
@@ -114,6 +139,8 @@ impl AuthorityWatch {
             obeyed: contents(obeyed),
             special: contents(git.special),
             known: survey.identities(),
+            has_copies,
+            staged: StagedFiles::of(&project),
             kept: if has_copies { KeptFiles::of(&project, survey) } else { KeptFiles::default() },
             project,
             absent: paths,
@@ -140,6 +167,19 @@ impl AuthorityWatch {
     }
 
     pub(crate) fn restored(&self) -> Vec<String> {
+        self.restored_unless(|_, _| false)
+    }
+
+    /// The same between two calls, when a person edits files too. Many editors save by putting a new file in the place of
+    /// the old one, which is gone then; programs cannot do that: they can move such a file, not remove it.
+    pub(super) fn restored_between(&self) -> Vec<String> {
+        self.restored_unless(|path, survey| {
+            let former = self.known.get(path);
+            former.is_some_and(|former| !survey.identities().values().any(|identity| identity == former))
+        })
+    }
+
+    fn restored_unless(&self, is_saved: impl Fn(&Path, &Survey) -> bool) -> Vec<String> {
         if self.is_of_nothing {
             return Vec::new();
         }
@@ -162,8 +202,10 @@ impl AuthorityWatch {
         lines.extend(self.kept.put_back(&self.project, set_aside));
         // A link that was put back is a new file.
         let survey = Survey::of(&self.project);
-        let created = survey.created(&self.project, &self.known).into_iter();
+        let known = self.known.values().copied().collect();
+        let created = survey.created(&self.project, &known).into_iter();
         let created = created.filter(|path| !self.links.contains_key(path) && !self.kept.has(path));
+        let created = created.filter(|path| !is_saved(path, &survey));
         lines.extend(created.map(|path| set_aside(&path)));
         let git = GitFiles::of(&self.project, &survey);
         for path in git.special.iter().filter(|path| !self.links.contains_key(*path)) {
@@ -193,6 +235,8 @@ impl AuthorityWatch {
                 lines.push(format!("{} is lost: {error}", path.display()));
             }
         }
+        // Last: it compares with the files beside it.
+        lines.extend(self.staged.put_back(&self.project));
         lines
     }
 
@@ -207,57 +251,6 @@ impl AuthorityWatch {
                 target.unwrap_or_default()
             ),
             Err(error) => format!("`{name}` is {kind} of an agent and could not be removed: {error}"),
-        }
-    }
-}
-
-/// The content of a path.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Content {
-    File {
-        bytes: Vec<u8>,
-        /// Names of the same file.
-        links: u64,
-    },
-    Link(LinkTarget),
-    /// A directory, or nothing that can be read.
-    Other,
-}
-
-impl Content {
-    fn of(path: &Path) -> Self {
-        match (fs::read_link(path), regular::read(path)) {
-            (Ok(target), _) => Content::Link(LinkTarget(target)),
-            (Err(_), Some(bytes)) => {
-                Content::File { bytes, links: path.symlink_metadata().map_or(0, |found| found.nlink()) }
-            }
-            (Err(_), None) => Content::Other,
-        }
-    }
-
-    /// Returns true if a file may have this content after a call.
-    fn allows(&self, path: &Path, after: &Self) -> bool {
-        let is_steps = path.ends_with("git-rebase-todo") || path.ends_with("sequencer/todo");
-        match (self, after) {
-            // Steps of the person are done one by one.
-            (Content::File { bytes: before, .. }, Content::File { bytes: after, links: 1 }) if is_steps => {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let (before, after) = (text(before), text(after));
-                let before = git_state::commands(&before);
-                git_state::commands(&after).iter().all(|command| before.contains(command))
-            }
-            _ => self == after,
-        }
-    }
-
-    fn put(&self, path: &Path) -> std::io::Result<()> {
-        match self {
-            Content::File { bytes, .. } => {
-                // Never through a link.
-                fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
-            }
-            Content::Link(target) => std::os::unix::fs::symlink(&target.0, path),
-            Content::Other => Ok(()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The processes of a call that has a PID namespace of its own: the kernel ends them all with its first process, so none
 //! has to be searched for.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -12,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::egress::Proxy;
 use crate::launch::TERMINATE;
+use crate::platform::{self, ProcessRow};
 
 /// Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
@@ -22,6 +24,8 @@ pub(crate) struct ContainedProcesses {
     helper: Option<OwnedFd>,
     /// The first process of the namespace; `None`: it has ended, and all others with it.
     init: Option<OwnedFd>,
+    /// The process id of the first process.
+    first: i32,
     /// Closed, it ends the helper.
     control: UnixStream,
     /// Its way to the network, for as long as it runs.
@@ -31,7 +35,29 @@ pub(crate) struct ContainedProcesses {
 impl ContainedProcesses {
     pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> io::Result<Self> {
         let open = |pid: Pid| pidfd_open(pid, PidfdFlags::empty()).ok();
-        Ok(Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control, _proxy: proxy })
+        let (helper, first) = (open(helper), init);
+        Ok(Self { helper, init: Pid::from_raw(init).and_then(open), first, control, _proxy: proxy })
+    }
+
+    /// All of them: the kernel gives a process whose parent has ended to the first one.
+    pub(crate) fn members(&self) -> Vec<ProcessRow> {
+        if self.init.as_ref().is_none_or(|init| wait(init, Duration::ZERO)) {
+            return Vec::new();
+        }
+        let all = platform::process_ids().into_iter().filter_map(platform::process);
+        let (mut found, mut rest): (Vec<ProcessRow>, Vec<ProcessRow>) =
+            all.partition(|row| row.pid == self.first);
+        let mut known = BTreeSet::from([self.first]);
+        loop {
+            let (more, others): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|row| known.contains(&row.parent));
+            if more.is_empty() {
+                return found;
+            }
+            known.extend(more.iter().map(|row| row.pid));
+            found.extend(more);
+            rest = others;
+        }
     }
 
     /// Kills the helper, with which the first process of the namespace ends, and waits for that.

@@ -20,6 +20,10 @@ pub(super) fn process(pid: i32) -> Option<ProcessRow> {
     table::read(pid)
 }
 
+pub(super) fn runs(pid: i32) -> Option<Vec<(i32, u64)>> {
+    table::runs(pid)
+}
+
 pub(super) fn pipes(pid: i32) -> Vec<String> {
     table::pipes(pid)
 }

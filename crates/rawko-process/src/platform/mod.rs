@@ -91,6 +91,11 @@ pub(crate) fn has_process_table() -> bool {
     process(std::process::id().cast_signed()).is_some()
 }
 
+/// Returns how often each thread of a process ran; `None` if one of them runs now, or if the system does not show it.
+pub(crate) fn runs(pid: i32) -> Option<Vec<(i32, u64)>> {
+    chosen!(runs(pid))
+}
+
 /// Returns the name of a pipe in the process table: both of its ends have one.
 pub(crate) fn pipe_name(pipe: BorrowedFd<'_>) -> Option<String> {
     Some(format!("pipe:[{}]", rustix::fs::fstat(pipe).ok()?.st_ino))

@@ -13,6 +13,10 @@ pub(super) fn process(_: i32) -> Option<ProcessRow> {
     None
 }
 
+pub(super) fn runs(_: i32) -> Option<Vec<(i32, u64)>> {
+    None
+}
+
 pub(super) fn pipes(_: i32) -> Vec<String> {
     Vec::new()
 }
@@ -57,6 +61,10 @@ mod elsewhere {
         }
 
         pub(crate) fn kill(&self) {
+            match *self {}
+        }
+
+        pub(crate) fn members(&self) -> Vec<crate::platform::ProcessRow> {
             match *self {}
         }
 

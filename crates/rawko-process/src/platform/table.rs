@@ -18,6 +18,26 @@ pub(super) fn read(pid: i32) -> Option<ProcessRow> {
     parse(pid, &text)
 }
 
+/// How often each thread of a process got a processor; `None` if one of them has it now. Times of the kernel are too coarse:
+/// a file is created within one tick.
+pub(super) fn runs(pid: i32) -> Option<Vec<(i32, u64)>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).ok()? {
+        let at = thread.ok()?.path();
+        // Before the state: a thread that rests after this was read has not run more often.
+        let runs = std::fs::read_to_string(at.join("schedstat")).ok()?;
+        let state = std::fs::read_to_string(at.join("stat")).ok()?;
+        let (_, state) = state.rsplit_once(") ")?;
+        if state.starts_with('R') {
+            return None;
+        }
+        let thread = at.file_name()?.to_str()?.parse().ok()?;
+        found.push((thread, runs.split_whitespace().nth(2)?.parse().ok()?));
+    }
+    found.sort_unstable();
+    Some(found)
+}
+
 /// The pipes without a name that a process has as stdin, stdout and stderr.
 pub(super) fn pipes(pid: i32) -> Vec<String> {
     let folder = Path::new("/proc").join(pid.to_string()).join("fd");

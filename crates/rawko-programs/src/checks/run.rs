@@ -124,7 +124,12 @@ fn launch(
     confinement: &Confinement,
 ) -> Result<Launch, String> {
     let (program, args) = check.command.split_first().ok_or("it names no program")?;
-    let profile = confinement.profile_of("checks", "", Profile::Program(ProjectAccess::Write));
+    // A language server reads. It runs on between checks, with plugins and settings of the project that agents write.
+    let access = match &check.format {
+        CheckFormat::Lsp { .. } => ProjectAccess::Read,
+        _ => ProjectAccess::Write,
+    };
+    let profile = confinement.profile_of("checks", "", Profile::Program(access));
     let mut confinement = confinement.clone();
     confinement.extra_write.extend([folder, bytecode].into_iter().flatten().map(|folder| folder.0.clone()));
     let arg = |arg: &String| match folder {

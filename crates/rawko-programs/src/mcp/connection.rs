@@ -14,7 +14,7 @@ use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use tokio::time::timeout;
 
-use rawko_process::Profile;
+use rawko_process::{Profile, WatchedCall};
 
 use super::asking::Askers;
 use super::calls::{AbortTaskOnDrop, McpCall};
@@ -26,7 +26,6 @@ use super::oauth::authorized;
 use super::reach::reachable_server;
 use super::sampling::sampler_of;
 use super::settings::McpSettings;
-use super::watched::WatchedCall;
 use crate::process::{AgentLaunch, AgentProcess};
 use crate::program::in_time;
 
@@ -156,7 +155,6 @@ impl McpConnection {
                     profile,
                     confinement: settings.confinement.clone(),
                 };
-                let _watched = WatchedCall::begin(&settings.confinement.root, &config.transport).await;
                 Self::over_stdio(listener, &launch, settings, handshake).await
             }
             McpTransport::Http { url, headers } => {
@@ -172,7 +170,8 @@ impl McpConnection {
         settings: &McpSettings,
         handshake: Handshake,
     ) -> Result<Self, AttemptError> {
-        let (child, stdin, stdout) = launch.start(&settings.environment).await?;
+        let (mut child, stdin, stdout) = launch.start(&settings.environment).await?;
+        let _start = child.watch_calls();
         let askers = Arc::clone(&listener.askers);
         let serving = listener.serve_with_lifecycle((stdout, stdin), handshake.lifecycle());
         match timeout(settings.start_timeout, serving).await {
@@ -310,6 +309,14 @@ impl McpConnection {
         }
         if let Some(child) = &self.child {
             child.end().await;
+        }
+    }
+
+    /// Begins a call: files of authority that a program creates in it are set aside. `None` over HTTP.
+    pub(super) async fn watched(&self) -> Option<WatchedCall> {
+        match &self.child {
+            Some(child) => child.watched_call().await,
+            None => None,
         }
     }
 

@@ -14,7 +14,6 @@ use super::fault::{McpFault, WasSent, unauthorized};
 use super::result::outcome;
 use super::server::{McpServerHandle, ParkedCall, RestartPatience};
 use super::servers::failure;
-use super::watched::WatchedCall;
 use crate::program::in_time;
 use rawko_tools::{Occasion, ToolOutcome};
 
@@ -35,7 +34,7 @@ impl McpServerHandle {
         let parked = occasion.reply.and_then(|_| self.parked().remove(occasion.key));
         let first = match parked {
             Some(ParkedCall { connection, call, answer }) => {
-                let _watched = self.watched().await;
+                let _watched = connection.watched().await;
                 let _ = answer.send(reply(occasion).into_result());
                 self.proceed(&connection, call, occasion, None).await
             }
@@ -73,15 +72,11 @@ impl McpServerHandle {
             Ok(tool) => tool,
             Err(outcome) => return Ok(outcome),
         };
-        let _watched = self.watched().await;
+        let _watched = connection.watched().await;
         let call = connection.call(&tool, arguments);
         // Without the parked call, as after a restart, the answer is for the question that comes again.
         let given = occasion.reply.map(|_| reply(occasion));
         self.proceed(&connection, call, occasion, given).await
-    }
-
-    async fn watched(&self) -> Option<WatchedCall> {
-        WatchedCall::begin(&self.settings.confinement.root, &self.config.transport).await
     }
 
     /// Continues a call until it ends or the server asks the person.

@@ -42,8 +42,6 @@ mod supervision;
 #[cfg(feature = "mcp")]
 mod tools;
 #[cfg(feature = "mcp")]
-mod watched;
-
 pub use browser::Browser;
 pub use config::{McpConfig, McpOAuth, McpTransport};
 pub use health::{McpHealthState, ServerHealth};

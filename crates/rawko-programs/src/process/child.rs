@@ -10,6 +10,8 @@ use std::time::Duration;
 use rawko_process::{
     AuthorityWatch, Confinement, LaunchError, Processes, Profile, ReachedHosts, network_hint,
 };
+#[cfg(feature = "mcp")]
+use rawko_process::{LastingWatch, WatchedCall};
 use rawko_settings::Environment;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -39,7 +41,10 @@ pub(crate) struct AgentProcess {
     processes: Arc<Processes>,
     stderr: StderrTail,
     ended: watch::Receiver<Option<ExitStatus>>,
-    authority: AuthorityWatch,
+    authority: Option<AuthorityWatch>,
+    /// The same of a program that serves one call after another. After the processes: they end first.
+    #[cfg(feature = "mcp")]
+    calls: Option<LastingWatch>,
     /// True if it can reach any host.
     has_network: bool,
     connections: ReachedHosts,
@@ -78,7 +83,9 @@ impl AgentLaunch {
                 processes,
                 stderr,
                 ended,
-                authority,
+                authority: Some(authority),
+                #[cfg(feature = "mcp")]
+                calls: None,
                 has_network,
                 connections,
             },
@@ -126,14 +133,35 @@ fn watched(
 }
 
 impl AgentProcess {
-    /// Puts files of authority right after a turn. Not for servers: they stay so long that a person may have written one.
+    /// Puts files of authority right after a turn.
     pub(crate) fn restore_authority(&mut self) {
-        self.authority.restore();
+        if let Some(authority) = &mut self.authority {
+            authority.restore();
+        }
     }
 
     /// The same if rawko is killed in a turn.
     pub(crate) fn guard_authority(&mut self) {
-        self.authority.guard();
+        if let Some(authority) = &mut self.authority {
+            authority.guard();
+        }
+    }
+
+    /// Watches a program that serves one call after another. Returns its start as the first of them.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn watch_calls(&mut self) -> Option<WatchedCall> {
+        let (calls, start) = LastingWatch::start(self.authority.take()?, &self.processes);
+        self.calls = Some(calls);
+        Some(start)
+    }
+
+    /// Begins a call of such a program.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn watched_call(&self) -> Option<WatchedCall> {
+        match &self.calls {
+            Some(calls) => Some(calls.call().await),
+            None => None,
+        }
     }
 
     /// Returns the hosts that a person has to approve first, each with the rule that asks.

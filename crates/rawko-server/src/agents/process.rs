@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rawko_host::Environment;
-use rawko_process::{Confinement, Launch, Launched, Processes, Profile, ProjectAccess};
+use rawko_process::{
+    Confinement, LastingWatch, Launch, Launched, Processes, Profile, ProjectAccess, WatchedCall,
+};
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -18,6 +21,8 @@ use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// Longer lines of stderr are printed in pieces.
 const ERROR_LINE_MAX: u64 = 16 * 1024;
+/// Files of authority are looked at when a message comes or goes, and the last look is older than this.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Lines to read ahead.
 const AHEAD: usize = 16;
 
@@ -60,13 +65,22 @@ pub(crate) fn spawn_process(
 ) -> std::io::Result<JoinHandle<()>> {
     let launch = command.launch(&agent).ok_or(std::io::ErrorKind::InvalidInput)?;
     // Some milliseconds, once for each agent of the settings.
-    let Launched { mut child, processes, .. } = launch.start_blocking()?;
+    let Launched { mut child, processes, authority, .. } = launch.start_blocking()?;
+    let (authority, start) = LastingWatch::start(authority, &processes);
     tokio::spawn(print_errors(child.stderr.take()));
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
     let (lines, incoming) = mpsc::channel(AHEAD);
     let reader = tokio::spawn(read_lines(stdout, lines));
-    let pipe = Pipe { incoming, stdin, processes, _child: child };
+    let pipe = Pipe {
+        incoming,
+        stdin,
+        processes,
+        _child: child,
+        authority,
+        start: Some(start),
+        looked: Instant::now(),
+    };
     Ok(tokio::spawn(async move {
         serve(pipe, connections, ConnectionOrigin::Own { agent, again }).await;
         reader.abort();
@@ -79,14 +93,41 @@ struct Pipe {
     /// Everything that the agent started ends with the connection; dropped, it is killed at once.
     processes: Processes,
     _child: Child,
+    /// After the processes: they end first.
+    authority: LastingWatch,
+    /// From the start to the first message.
+    start: Option<WatchedCall>,
+    looked: Instant,
+}
+
+impl Pipe {
+    /// Returns true if files of authority have to be looked at again.
+    fn is_look_due(&mut self) -> bool {
+        let is_due = self.start.is_none() && self.looked.elapsed() >= LOOK_EVERY;
+        if is_due {
+            self.looked = Instant::now();
+        }
+        is_due
+    }
 }
 
 impl Transport for Pipe {
     async fn recv(&mut self) -> Incoming {
-        self.incoming.recv().await.unwrap_or(Incoming::Closed)
+        let incoming = self.incoming.recv().await.unwrap_or(Incoming::Closed);
+        // Not awaited: a caller that gives up here would lose the message.
+        if let Some(start) = self.start.take() {
+            tokio::task::spawn_blocking(move || drop(start));
+        } else if self.is_look_due() {
+            let authority = self.authority.clone();
+            tokio::spawn(async move { authority.look().await });
+        }
+        incoming
     }
 
     async fn send(&mut self, mut text: String) -> bool {
+        if self.is_look_due() {
+            self.authority.look().await;
+        }
         text.push('\n');
         self.stdin.write_all(text.as_bytes()).await.is_ok()
     }

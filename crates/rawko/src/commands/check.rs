@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
+use crate::loading;
 use crate::project::{self, LoadedProject, Recursion, Twins};
 use crate::scenario::report::count;
 use crate::settings_problems;
@@ -121,7 +122,7 @@ fn check_file(path: &Path, args: &Args, report: &mut FindingsReport) -> Result<(
 
 /// Returns the names that charts may refer to: those of the project, and every other chart on the command line.
 fn known(project: Option<&LoadedProject>, args: &Args) -> Result<Registry, CommandFailure> {
-    let mut known = project.map(LoadedProject::known).unwrap_or_default();
+    let mut known = project.map_or_else(loading::registry, LoadedProject::known);
     for path in
         args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path)))
     {

@@ -71,7 +71,7 @@ impl Workspace {
     fn read(home: Option<PathBuf>) -> Workspace {
         // A directory that cannot be read is a project without names; its files are still checked one by one.
         let project = home.as_deref().and_then(|home| LoadedProject::at(home).ok()).unwrap_or_default();
-        let registry = if home.is_some() { project.known() } else { Registry::default() };
+        let registry = if home.is_some() { project.known() } else { crate::loading::registry() };
         let names = ProjectNames::of(&registry);
         Workspace { home, project, registry, names }
     }

@@ -85,7 +85,7 @@ impl LoadedProject {
 
     /// Returns the names that charts of this project may refer to.
     pub(crate) fn known(&self) -> Registry {
-        let mut known = Registry::default();
+        let mut known = crate::loading::registry();
         for entry in &self.registry {
             known.add_chart(&entry.id, &entry.version);
         }

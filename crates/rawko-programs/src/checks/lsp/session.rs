@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use rawko_process::{Launch, Processes};
+use rawko_process::{LastingWatch, Launch, Processes};
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr};
@@ -25,6 +25,8 @@ pub(super) struct LspSession {
     talk: Talk,
     child: Child,
     processes: Processes,
+    /// After the processes: they end first.
+    authority: LastingWatch,
     complaints: JoinHandle<String>,
     is_introduced: bool,
     /// The version and text of each open file.
@@ -39,13 +41,14 @@ impl LspSession {
         let launched =
             launched.map_err(|error| format!("the language server could not be started: {error}"))?;
         let (mut child, processes) = (launched.child, launched.processes);
+        let (authority, _start) = LastingWatch::start(launched.authority, &processes);
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the language server has no pipes".to_owned());
         };
         let complaints = tokio::spawn(last_line(child.stderr.take()));
         let talk = Talk::new(stdin, stdout, root);
         let open = BTreeMap::new();
-        Ok(Self { talk, child, processes, complaints, is_introduced: false, open, used: 0 })
+        Ok(Self { talk, child, processes, authority, complaints, is_introduced: false, open, used: 0 })
     }
 
     /// Returns the diagnostics of each file, in order.
@@ -54,10 +57,13 @@ impl LspSession {
         opened: &[OpenFile],
         time: Duration,
     ) -> Result<Vec<Vec<Value>>, String> {
-        match timeout(time, self.pass(opened)).await {
+        let call = self.authority.call().await;
+        let answer = match timeout(time, self.pass(opened)).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("the language server did not answer within {time:?}")),
-        }
+        };
+        call.end_and_stop().await;
+        answer
     }
 
     async fn pass(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
@@ -96,6 +102,7 @@ impl LspSession {
     }
 
     pub(super) async fn end(mut self) {
+        let _call = self.authority.call().await;
         // Ended before its pipes are closed: an error about closed pipes would hide the cause.
         self.processes.end(process::GRACE).await;
         let _ = timeout(process::GRACE, self.child.wait()).await;
@@ -103,6 +110,7 @@ impl LspSession {
 
     /// Ends it; returns the reason with the last line of its stderr.
     pub(super) async fn end_because(mut self, why: String) -> String {
+        let _call = self.authority.call().await;
         self.processes.end(process::GRACE).await;
         let _ = timeout(process::GRACE, self.child.wait()).await;
         match timeout(GRACE, self.complaints).await {

@@ -4,12 +4,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::support::{SETTINGS, Tally, WORKER, Yard};
+use super::support::{CHART, SETTINGS, Tally, WORKER, Yard};
 
 pub(super) fn attempt(tally: &mut Tally) {
     lifting(tally);
     sandbox(tally);
     grants_of_charts(tally);
+    policies_of_charts(tally);
     governance(tally);
     misspelt(tally);
     unreadable(tally);
@@ -121,6 +122,30 @@ fn grants_of_charts(tally: &mut Tally) {
         yard.write_user("tools: {blocked: [Bash]}");
         yard.probe("a");
         tally.row(format!("a chart calls {name} with an empty grant"), !yard.has("made.txt"), control);
+    }
+}
+
+/// A state blocks a tool under a wrong name. One that knows only some tools allows no more.
+fn policies_of_charts(tally: &mut Tally) {
+    for (name, policy, expected) in [
+        ("blocked: [Bahs]", "{blocked: [Bahs]}", Some(52)),
+        ("blocked: 'Bahs(touch:*)'", "{blocked: 'Bahs(touch:*)'}", Some(52)),
+        ("blocked: [Bash]", "{blocked: [Bash]}", Some(0)),
+        ("allowed: [Raed]", "{allowed: [Raed, Grep]}", Some(0)),
+        ("blocked: [mcp__services__own, Bash]", "{blocked: [mcp__services__own, Bash]}", Some(0)),
+    ] {
+        let with =
+            |policy: &str| CHART.replace("    working:\n", &format!("    working:\n      tools: {policy}\n"));
+        let yard = Yard::with_calls(&[bash("touch made.txt")], &[("probe.yaml", &with(policy))]);
+        let run = yard.trust().run(&["run", "probe.yaml"]);
+        let check = yard.run(&["check", "probe.yaml"]).code;
+        let is_wrong = expected != Some(0) || policy.contains("Raed");
+        let is_reported = check == Some(if is_wrong { 52 } else { 0 });
+        let control =
+            Yard::with_calls(&[bash("touch made.txt")], &[("probe.yaml", &with("{blocked: [Write]}"))]);
+        control.trust().probe("control");
+        let held = run.code == expected && is_reported && !yard.has("made.txt");
+        tally.row(format!("a state: {name}"), held, control.has("made.txt"));
     }
 }
 
