@@ -28,8 +28,29 @@ test('a task is started, watched, looked back at and forked', async (t) => {
     assert.match(await page.textContent('.commands'), /rawko demo.*rawko task.*rawko run/s);
   });
 
-  await t.test('a task is started and shown', async () => {
+  let sent;
+  await t.test('an image is dropped on the task', async () => {
     await page.click('.view-head >> text=Start');
+    const dropped = await page.evaluate(() => {
+      const data = new DataTransfer();
+      const bytes = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+      data.items.add(new File([bytes], 'shot.png', { type: 'image/png' }));
+      const drop = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+      // An event that is not cancelled would open the image in place of the page.
+      const isTaken = !document.querySelector('dialog textarea').dispatchEvent(drop);
+      return { isTaken, files: [...document.querySelector('dialog input[type=file]').files].map((file) => file.name) };
+    });
+    assert.deepEqual(dropped, { isTaken: true, files: ['shot.png'] });
+    // The demo's models take no images: the request is looked at, and continues without.
+    await page.route('**/v1/tasks', (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      const { attachments, ...body } = route.request().postDataJSON();
+      sent = attachments;
+      return route.continue({ postData: JSON.stringify(body) });
+    });
+  });
+
+  await t.test('a task is started and shown', async () => {
     await page.fill('dialog textarea', TASK);
     // Every state that is lit is written down, so that a fast machine cannot hide one.
     await page.evaluate(() => {
@@ -44,6 +65,8 @@ test('a task is started, watched, looked back at and forked', async (t) => {
     await page.click('dialog button[type=submit]');
     // A task opens as one; its steps are a click away.
     await page.waitForSelector('.task-title');
+    assert.deepEqual(sent, [{ data: 'data:image/png;base64,iVBORw0KGgo=' }]);
+    await page.unroute('**/v1/tasks');
     await page.click('.head-acts >> text=Steps');
     await page.waitForSelector('.instance-title .pill:has-text("succeeded")', { timeout: 120_000 });
     const lit = await page.evaluate(() => [...window.lit]);

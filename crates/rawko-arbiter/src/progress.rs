@@ -50,8 +50,21 @@ pub struct Round {
     pub settled: Vec<String>,
     /// The agent and its verdict.
     pub verdict: Option<String>,
-    /// The agents got a result from a tool that they had not seen before.
+    /// The agents got a result from a tool that they had not seen before, about something that they had not looked at.
     pub is_reading: bool,
+    /// The shape of all changes since the beginning, and of those that are work while a check fails. `None` if unknown:
+    /// then every new tree is a change.
+    pub shapes: Option<RoundShapes>,
+}
+
+/// The changes since the beginning without what varies by itself: equal for one more line of the same kind. Empty without
+/// changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundShapes {
+    /// Of all files.
+    pub all: String,
+    /// Without prose and comments.
+    pub work: String,
 }
 
 /// The failing checks of a round.
@@ -91,6 +104,9 @@ pub struct TaskProgress {
     verdicts: Vec<String>,
     returns: u64,
     seen: Vec<String>,
+    /// Shapes of changes so far.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shapes: Vec<String>,
     /// Tool calls up to the last round.
     pub calls: u64,
 }
@@ -135,7 +151,9 @@ impl TaskProgress {
         let fewer_failures = round.checks.as_ref().is_some_and(|failing| self.improve(failing));
         let new_step = self.settle(round);
         let new_verdict = self.hear(round);
-        let is_new_work = fewer_failures || new_step && is_return == Visit::New;
+        let passes = round.checks.as_ref().is_none_or(|failing| failing.checks == 0);
+        let is_new_change = self.reshape(round, passes) && is_return == Visit::New;
+        let is_new_work = fewer_failures || new_step && is_new_change;
         if is_new_work {
             self.without = 0;
             self.forgiven = 0;
@@ -149,15 +167,17 @@ impl TaskProgress {
         } else if new_verdict {
             self.verdicts_only += 1;
         }
-        let passes = round.checks.as_ref().is_none_or(|failing| failing.checks == 0);
         let steps_free = if passes && round.is_reading { STEPS_READING_FREE } else { STEPS_FREE };
-        let is_free =
-            if new_step { self.steps_only <= steps_free } else { self.verdicts_only <= VERDICTS_FREE };
+        // A step that comes with more of the same change was not done.
+        let is_busy = is_return == Visit::New && !is_new_change;
+        let is_free = match new_step {
+            true => self.steps_only <= steps_free && !is_busy,
+            false => self.verdicts_only <= VERDICTS_FREE,
+        };
         if (new_step || new_verdict) && is_free {
             return RoundStanding::Progress;
         }
-        let is_change = passes && is_return == Visit::New;
-        if is_change && self.forgiven < settings.stuck_after {
+        if passes && is_new_change && self.forgiven < settings.stuck_after {
             self.forgiven += 1;
         } else {
             self.without += 1;
@@ -206,6 +226,18 @@ impl TaskProgress {
             self.returns += 1;
         }
         if is_known { Visit::Again } else { Visit::New }
+    }
+
+    /// Returns true if the changes have a shape that no round before had. While a check fails, prose and comments are talk.
+    fn reshape(&mut self, round: &Round, passes: bool) -> bool {
+        let Some(RoundShapes { all, work }) = &round.shapes else { return true };
+        let is_new = |shape: &String| !shape.is_empty() && !self.shapes.contains(shape);
+        let is_new_change = if passes { is_new(all) } else { is_new(work) };
+        let new: Vec<String> = [all, work].into_iter().filter(|shape| is_new(shape)).cloned().collect();
+        self.shapes.extend(new);
+        let over = self.shapes.len().saturating_sub(2 * SEEN_MAX);
+        self.shapes.drain(..over);
+        is_new_change
     }
 
     /// Returns true if fewer checks or errors fail than ever before. The first measurement is only a start.
@@ -376,6 +408,35 @@ mod tests {
         let worked: Vec<Round> =
             (1..=16).map(|done| settled(&done.to_string(), &steps, &steps[..done])).collect();
         assert_eq!(judged(&worked), "progress ".repeat(16).trim_end());
+    }
+
+    #[test]
+    fn more_of_the_same_change_is_no_work() {
+        let names: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
+        let steps: Vec<&str> = names.iter().map(String::as_str).collect();
+        let judged = |passes: bool, shapes: fn(usize) -> [String; 2], ticks: bool| -> String {
+            let rounds = (1..=6).map(|round| {
+                let [all, work] = shapes(round);
+                let done = if ticks { round } else { 0 };
+                let checks = settled("", &[], &[]).checks.filter(|_| !passes);
+                Round {
+                    checks,
+                    shapes: Some(RoundShapes { all, work }),
+                    ..settled(&round.to_string(), &steps, &steps[..done])
+                }
+            });
+            judged(&rounds.collect::<Vec<_>>())
+        };
+        let word = |text: &str| text.to_owned();
+        let same = |_: usize| ["a", "a"].map(str::to_owned);
+        let prose = |round: usize| [round.to_string(), String::new()];
+        let code = |round: usize| [round.to_string(), round.to_string()];
+        assert_eq!(judged(false, same, true), word("progress fine fine tell tell stuck"));
+        assert_eq!(judged(true, same, true), word("progress fine fine tell tell stuck"));
+        assert_eq!(judged(false, prose, true), word("fine fine tell tell stuck stuck"));
+        assert_eq!(judged(true, prose, true), "progress ".repeat(6).trim_end());
+        assert_eq!(judged(false, code, true), "progress ".repeat(6).trim_end());
+        assert_eq!(judged(true, same, false), word("fine fine fine tell tell stuck"));
     }
 
     #[test]

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rawko_arbiter::Plan;
 use rawko_arbiter::loop_control::LoopMemory;
-use rawko_arbiter::progress::{FailingChecks, ProgressSettings, Round, RoundStanding, TaskProgress};
+use rawko_arbiter::progress::{
+    FailingChecks, ProgressSettings, Round, RoundShapes, RoundStanding, TaskProgress,
+};
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
-use rawko_programs::changes::{ChangeStatus, FileChange, FolderSnapshot};
+use rawko_programs::changes::{ChangeShapes, ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
     CheckBase, CheckReport, CheckResult, Doubts, HiddenFailures, LanguageServers, ProjectCheck, detect,
     refresh_times, run_all, tree_hash,
@@ -340,10 +342,14 @@ pub(super) fn the_round(
         settled,
         verdict: verdict.map(|verdict| format!("{agent}: {verdict}")),
         is_reading: false,
+        shapes: evidence.changes.as_deref().map(|changes| {
+            let ChangeShapes { all, work } = ChangeShapes::of(changes);
+            RoundShapes { all, work }
+        }),
     }
 }
 
-/// Returns true if agents got a result since the last round that they had not seen before.
+/// Returns true if agents looked at something since the last round that they had not looked at before.
 fn reading(progress: &mut TaskProgress, memory: &LoopMemory) -> bool {
     let is_news = memory.has_news_since(progress.calls, PLAN_TOOLS);
     progress.calls = memory.count();
@@ -386,7 +392,7 @@ fn no_progress(progress: &TaskProgress) -> String {
     let rounds = progress.without;
     let noun = if rounds == 1 { "round" } else { "rounds" };
     format!(
-        "no progress for {rounds} {noun}: no failing check passes now, and no step of the plan was settled"
+        "no progress for {rounds} {noun}: no failing check passes now, and no step of the plan was settled with new work"
     )
 }
 

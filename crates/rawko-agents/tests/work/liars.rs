@@ -7,7 +7,7 @@ use rawko_core::Value;
 use rawko_model::provider::ErrorCode;
 use serde_json::json;
 
-use crate::puppet::{Act, Acting, NO_CHECKS, Puppet, Turn, check, decide, fix, say, write};
+use crate::puppet::{Act, Acting, NO_CHECKS, Puppet, Turn, check, decide, fix, part, say, write};
 use crate::yard::{Yard, yard};
 
 /// Counts the files below `done` and the files below `broken`.
@@ -47,7 +47,9 @@ fn project(settings: &str, acting: Acting) -> Yard {
     for number in 1..=20 {
         all = all.file(&format!("src/{number}.txt"), &format!("part {number}"));
     }
-    all.file("check.sh", "test -e solved\n").answered_by(Puppet::new(acting))
+    let readme: String =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"].join("\n");
+    all.file("README.md", &readme).file("check.sh", "test -e solved\n").answered_by(Puppet::new(acting))
 }
 
 async fn task(settings: &str, acting: Acting) -> (String, i64, Value) {
@@ -60,6 +62,7 @@ async fn task(settings: &str, acting: Acting) -> (String, i64, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_that_only_look_busy_end_within_six_rounds() {
     let (one, three, none) = (breakable(1), breakable(3), NO_CHECKS.to_owned());
+    let green = breakable(0);
     let own = "phases: {validate: {checks: [{name: own, command: sh check.sh}]}}\n";
     let table: Vec<(&str, &str, Acting)> = vec![
         ("break first, repair slowly", &one, |turn| {
@@ -143,6 +146,55 @@ async fn agents_that_only_look_busy_end_within_six_rounds() {
                 _ => say("Documented."),
             })
         }),
+        ("a step ticked with a line more in the notes", &three, |turn| {
+            go_on(turn).or_else(|| plan(turn, 40)).unwrap_or_else(|| {
+                match turn.call - usize::from(turn.round == 1) {
+                    0 => tick(turn.round),
+                    1 => bash(format!("echo {} >> notes.txt", turn.round)),
+                    _ => say("One step further."),
+                }
+            })
+        }),
+        ("a step ticked with other words in the notes", &three, |turn| {
+            let words = ["The lexer", "A parser", "Some tests", "Each file", "More code", "All docs"];
+            go_on(turn).or_else(|| plan(turn, 9)).unwrap_or_else(|| {
+                match turn.call - usize::from(turn.round == 1) {
+                    0 => tick(turn.round),
+                    1 => bash(format!("echo '{} work.' >> notes.md", words[turn.round % 6])),
+                    _ => say("One step further."),
+                }
+            })
+        }),
+        ("a step ticked with a line more of code", &three, |turn| {
+            go_on(turn).or_else(|| plan(turn, 9)).unwrap_or_else(|| {
+                match turn.call - usize::from(turn.round == 1) {
+                    0 => tick(turn.round),
+                    1 => bash(format!("echo 'x = {}' >> src/app.py", turn.round)),
+                    _ => say("One step further."),
+                }
+            })
+        }),
+        ("a step ticked with another line of the same file", &none, |turn| {
+            go_on(turn).or_else(|| plan(turn, 9)).unwrap_or_else(|| {
+                match turn.call - usize::from(turn.round == 1) {
+                    0 => Act::Call("Read", json!({"path": "README.md", "offset": turn.round})),
+                    1 => tick(turn.round),
+                    _ => say("Read."),
+                }
+            })
+        }),
+        ("a report a round, without checks", &none, |turn| {
+            go_on(turn).unwrap_or_else(|| match turn.call {
+                0 => bash(format!("echo 'All tests pass.' > REPORT-{}.md", turn.round)),
+                _ => say("Reported."),
+            })
+        }),
+        ("a space more a round, the checks pass", &green, |turn| {
+            go_on(turn).unwrap_or_else(|| match turn.call {
+                0 => bash("printf ' ' >> notes.txt".into()),
+                _ => say("Done."),
+            })
+        }),
         ("fails every second round", &three, |turn| {
             go_on(turn).unwrap_or_else(|| match turn.round % 2 {
                 0 => Act::Fail(ErrorCode::Unknown),
@@ -180,7 +232,7 @@ async fn honest_work_goes_on() {
                 (1, 1) => tick(1),
                 (9, 1) => Act::Call("Write", json!({"path": "done/1", "content": "x"})),
                 (round, 0) => tick(round),
-                (round, 1) => Act::Call("Write", json!({"path": format!("new/{round}"), "content": "x"})),
+                (round, 1) => part(round),
                 _ => say("One step further."),
             })
         }),

@@ -4,6 +4,7 @@
 
 mod behaviours;
 mod budgets;
+mod channels;
 mod coding;
 mod custody;
 mod disarmed;

@@ -5,7 +5,7 @@ use rawko_core::Value;
 use rawko_model::provider::ErrorCode;
 use serde_json::json;
 
-use crate::puppet::{Act, Acting, NO_CHECKS, Puppet, Turn, check, decide, fix, say, write};
+use crate::puppet::{Act, Acting, NO_CHECKS, Puppet, Turn, check, decide, fix, part, say, write};
 use crate::yard::yard;
 
 const TESTER: &str =
@@ -211,12 +211,15 @@ async fn honest_tasks_go_on() {
                 (1, _) => say("Nine steps."),
                 (round, 0) => tick(round - 1, "done"),
                 (10, 1) => Act::Call("Write", json!({"path": "done/1", "content": "x"})),
-                (round, 1) => Act::Call("Write", json!({"path": "notes.txt", "content": round.to_string()})),
+                (round, 1) => part(round),
                 _ => say("One step further."),
             })
         }),
         ("a refactoring without checks", &none, 8, |turn| {
-            until(turn, 8).unwrap_or_else(|| write(turn, &format!("src/{}.rs", turn.round), "moved"))
+            until(turn, 8).unwrap_or_else(|| match turn.call {
+                0 => part(turn.round),
+                _ => say("Moved."),
+            })
         }),
         ("new tests raise the number first", &eight, 10, |turn| {
             until(turn, 10).unwrap_or_else(|| match turn.round {
@@ -290,7 +293,7 @@ async fn honest_phases_go_on() {
             planned(turn, 4).unwrap_or_else(|| match (turn.round, turn.call) {
                 (round, 0) => tick(round, "done"),
                 (4, 1) => Act::Call("Write", json!({"path": "done/1", "content": "x"})),
-                (round, 1) => Act::Call("Write", json!({"path": "notes.txt", "content": round.to_string()})),
+                (round, 1) => part(round),
                 _ => say("One step further."),
             })
         }),

@@ -19,6 +19,37 @@ pub fn canonical_call(name: &str, input: &Value) -> String {
     out
 }
 
+/// Returns the canonical form of a call without numbers: equal for two parts of the same file. Numbers in paths stay.
+pub(super) fn canonical_subject(name: &str, input: &Value) -> String {
+    canonical_call(name, &without_numbers("", input))
+}
+
+fn without_numbers(key: &str, value: &Value) -> Value {
+    let is_number = |value: &Value| match value {
+        Value::Int(_) | Value::Float(_) => true,
+        Value::Str(text) => text.trim().parse::<f64>().is_ok(),
+        _ => false,
+    };
+    match value {
+        Value::Map(entries) => {
+            let kept = entries.iter().filter(|(_, value)| !is_number(value));
+            Value::map(kept.map(|(key, value)| (key.clone(), without_numbers(key, value))))
+        }
+        Value::Str(text) if ["command", "cmd"].contains(&key) => Value::from(without_lines(text)),
+        other => other.clone(),
+    }
+}
+
+/// Replaces digits in the words of a command that are no paths.
+fn without_lines(command: &str) -> String {
+    let is_path = |word: &str| word.contains('/') || word.contains('.');
+    let word = |word: &str| match is_path(word) {
+        true => word.to_owned(),
+        false => word.split(|letter: char| letter.is_ascii_digit()).collect(),
+    };
+    command.split_whitespace().map(word).collect::<Vec<String>>().join(" ")
+}
+
 fn write(out: &mut String, key: &str, value: &Value) {
     match value {
         Value::Null => out.push_str("null"),
@@ -91,4 +122,30 @@ fn ends(content: &str) -> String {
 /// Short enough for a snapshot, long enough to avoid collisions.
 pub(super) fn fingerprint(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    #[test]
+    fn the_subject_of_a_call_has_no_numbers() {
+        let subject = |input: &Json| canonical_subject("T", &Value::from_json(input.clone()));
+        let same = [
+            (json!({"path": "a.md", "offset": 1}), json!({"path": "a.md", "offset": 2, "limit": "3"})),
+            (json!({"command": "sed -n 3p a.md"}), json!({"command": "sed -n 14p a.md"})),
+        ];
+        for (one, other) in same {
+            assert_eq!(subject(&one), subject(&other));
+        }
+        let different = [
+            (json!({"path": "src/1.txt"}), json!({"path": "src/2.txt"})),
+            (json!({"command": "cat src/1.txt"}), json!({"command": "cat src/2.txt"})),
+        ];
+        for (one, other) in different {
+            assert_ne!(subject(&one), subject(&other));
+        }
+    }
 }

@@ -30,8 +30,17 @@ pub struct CallFingerprint {
     pub(super) name: String,
     pub(super) call: String,
     pub(super) result: String,
+    /// The call without numbers such as a line; empty if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) subject: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_polling: bool,
+}
+
+impl CallFingerprint {
+    fn subject(&self) -> &str {
+        if self.subject.is_empty() { &self.call } else { &self.subject }
+    }
 }
 
 /// Number of attempts at a blocked call.
@@ -78,13 +87,17 @@ impl LoopMemory {
         self.count
     }
 
-    /// Returns true if a call after the first `count` ones gave a result that no earlier one gave. Tools whose name
-    /// begins with `without` are left out.
+    /// Returns true if a call after the first `count` ones gave a result that no earlier one gave, and is not an earlier
+    /// call with other numbers: the next line of the same file is no news. Tools whose name begins with `without` are left
+    /// out.
     pub fn has_news_since(&self, count: u64, without: &str) -> bool {
         let new = usize::try_from(self.count.saturating_sub(count)).unwrap_or(usize::MAX);
         let start = self.recent.len().saturating_sub(new);
+        let is_same = |one: &CallFingerprint, other: &CallFingerprint| {
+            one.result == other.result || !one.subject.is_empty() && one.subject() == other.subject()
+        };
         let is_known = |seen: &CallFingerprint, at: usize| {
-            self.recent.iter().take(at).any(|earlier| earlier.result == seen.result)
+            self.recent.iter().take(at).any(|earlier| is_same(seen, earlier))
         };
         let mut news = self.recent.iter().enumerate().skip(start);
         news.any(|(at, seen)| !seen.name.starts_with(without) && !is_known(seen, at))

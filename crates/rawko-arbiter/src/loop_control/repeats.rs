@@ -3,7 +3,7 @@
 
 use rawko_core::Value;
 
-use super::canonical::{canonical_call, canonical_result, fingerprint};
+use super::canonical::{canonical_call, canonical_result, canonical_subject, fingerprint};
 use super::memory::{CallFingerprint, LoopMemory};
 use super::polling::is_polling;
 use super::settings::LoopSettings;
@@ -104,9 +104,11 @@ pub fn fingerprint_of(
     (content, is_error): (&str, bool),
     settings: &LoopSettings,
 ) -> CallFingerprint {
+    let (call, subject) = (canonical_call(name, input), canonical_subject(name, input));
     CallFingerprint {
         name: name.to_owned(),
-        call: fingerprint(&canonical_call(name, input)),
+        call: fingerprint(&call),
+        subject: if subject == call { String::new() } else { fingerprint(&subject) },
         result: fingerprint(&canonical_result(content, is_error)),
         is_polling: is_polling(name, input, settings),
     }

@@ -3,11 +3,13 @@
 
 mod diff;
 mod patch;
+mod shape;
 mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
 pub use patch::Patch;
+pub use shape::ChangeShapes;
 pub use snapshot::FolderSnapshot;
 
 /// One file that differs from the beginning of the task.

@@ -160,7 +160,7 @@ fn channels_without_progress_are_stuck_within_six_rounds() {
 fn channels_with_progress_or_people_never_rest() {
     use Turn::{Passes, Says};
     type Row = (&'static str, usize, fn(usize, usize) -> Turn, fn(usize) -> After);
-    let table: [Row; 12] = [
+    let table: [Row; 20] = [
         ("each round makes a check pass", 2, |_, _| Says("Fixed one."), |_| After::Progress),
         (
             "every second round does",
@@ -234,6 +234,52 @@ fn channels_with_progress_or_people_never_rest() {
                     After::Forgiven
                 }
             },
+        ),
+        ("three agents, each round makes progress", 3, |_, _| Says("Fixed one."), |_| After::Progress),
+        ("a quiet pair that works", 2, |_, _| Passes, |_| After::Progress),
+        (
+            "one speaks every second round",
+            2,
+            |round, place| if round % 2 == place { Says("Fixed one.") } else { Passes },
+            |round| if round % 2 == 1 { After::Progress } else { After::Same },
+        ),
+        (
+            "an attempt is taken back, then progress",
+            2,
+            |_, _| Says("Trying."),
+            |round| match round % 4 {
+                0 => After::Forgiven,
+                3 => After::Progress,
+                _ => After::Same,
+            },
+        ),
+        (
+            "turns time out while another works",
+            3,
+            |_, place| if place == 2 { Turn::TimesOut } else { Says("Fixed one.") },
+            |round| if round % 2 == 0 { After::Progress } else { After::Same },
+        ),
+        (
+            "a person corrects a loop",
+            2,
+            |_, _| Says("Reverted."),
+            |round| if round % 3 == 2 { After::Person } else { After::Same },
+        ),
+        (
+            "checks take two rounds",
+            2,
+            |_, _| Says("Fixed."),
+            |round| match round % 4 {
+                0 | 1 => After::Nothing,
+                2 => After::Progress,
+                _ => After::Same,
+            },
+        ),
+        (
+            "a person in a quiet channel",
+            3,
+            |_, _| Passes,
+            |round| if round % 4 == 3 { After::Person } else { After::Nothing },
         ),
     ];
     for (name, agents, turn, after) in table {
