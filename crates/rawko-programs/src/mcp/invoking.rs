@@ -2,6 +2,7 @@
 //! supervision of the server.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rawko_core::Value;
 use rmcp::model::JsonObject;
@@ -17,6 +18,10 @@ use super::servers::failure;
 use super::watched::WatchedCall;
 use crate::program::in_time;
 use rawko_tools::{Occasion, ToolOutcome};
+
+/// Added to the result of a call during which the server could not ask.
+const NOT_ASKED: &str = "[The server asked a person for something, and rawko could not tell for which of several calls, or no \
+                         person can be asked in this call. Call the tool again, on its own, if this result is incomplete.]";
 
 impl McpServerHandle {
     pub(super) async fn call(&self, full: &str, input: Value, occasion: Occasion<'_>) -> ToolOutcome {
@@ -74,10 +79,21 @@ impl McpServerHandle {
             Err(outcome) => return Ok(outcome),
         };
         let _watched = self.watched().await;
-        let call = connection.call(&tool, arguments);
+        let call = connection.call(&tool, arguments.clone());
+        let turn = Arc::clone(&call.turn);
         // Without the parked call, as after a restart, the answer is for the question that comes again.
         let given = occasion.reply.map(|_| reply(occasion));
-        self.proceed(&connection, call, occasion, given).await
+        let first = self.proceed(&connection, call, occasion, given.clone()).await;
+        if !turn.was_disturbed() {
+            return first;
+        }
+        self.has_asked.store(true, Ordering::Release);
+        if occasion.can_ask && self.is_safe_to_repeat(full) {
+            // Calls of this server run one at a time now.
+            let again = connection.call(&tool, arguments);
+            return self.proceed(&connection, again, occasion, given).await;
+        }
+        first.map(not_asked)
     }
 
     async fn watched(&self) -> Option<WatchedCall> {
@@ -94,11 +110,13 @@ impl McpServerHandle {
     ) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
         let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
+        let mut is_declined = false;
         loop {
             let question = match timeout(within, call.proceed()).await {
                 Ok(CallPause::Done(Ok(result))) => {
                     self.facts().supervision.answered();
-                    return Ok(call.sampled.report(outcome(result, &self.settings)));
+                    let outcome = call.sampled.report(outcome(result, &self.settings));
+                    return Ok(if is_declined { not_asked(outcome) } else { outcome });
                 }
                 Ok(CallPause::Done(Err(error))) => {
                     let failed = self.failed(connection, &error).await;
@@ -107,6 +125,7 @@ impl McpServerHandle {
                 Ok(CallPause::Asked(question)) => question,
                 Err(_) => return Ok(call.sampled.report(self.timed_out(within))),
             };
+            self.has_asked.store(true, Ordering::Release);
             match given.take() {
                 Some(reply) => drop(question.answer.send(reply.into_result())),
                 None if occasion.can_ask => {
@@ -116,7 +135,10 @@ impl McpServerHandle {
                     self.parked().insert(occasion.key.to_owned(), parked);
                     return Ok(asked);
                 }
-                None => drop(question.answer.send(PersonReply::Declined.into_result())),
+                None => {
+                    is_declined = true;
+                    drop(question.answer.send(PersonReply::Declined.into_result()));
+                }
             }
         }
     }
@@ -152,6 +174,11 @@ impl McpServerHandle {
             in_time(within)
         ))
     }
+}
+
+fn not_asked(mut outcome: ToolOutcome) -> ToolOutcome {
+    outcome.content = format!("{}\n\n{NOT_ASKED}", outcome.content);
+    outcome
 }
 
 /// Returns the person's reply to a question of an earlier attempt.
