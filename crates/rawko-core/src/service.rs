@@ -161,6 +161,7 @@ impl<'n> ServiceName<'n> {
 
 /// Handling of a call without a result after a restart of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnRestart {
     /// It is safe to run again with the same idempotency key.
     Retry,

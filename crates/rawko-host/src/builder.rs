@@ -17,7 +17,7 @@ use crate::driver::instances::{Instances, MemoryLimit};
 use crate::driver::scope::HostScope;
 use crate::error::HostError;
 use crate::host::{Host, HostInner};
-use crate::library::Edition;
+use crate::library::{DeferredEdition, Edition};
 use crate::observer::Observer;
 use crate::progress;
 use crate::project::HostProject;
@@ -60,6 +60,13 @@ impl HostBuilder {
     #[must_use]
     pub fn chart(self, edition: Edition) -> Self {
         self.project.library.offer(edition);
+        self
+    }
+
+    /// Adds a chart that is read when it is needed.
+    #[must_use]
+    pub fn deferred_chart(self, chart: DeferredEdition) -> Self {
+        self.project.library.offer_deferred(chart);
         self
     }
 

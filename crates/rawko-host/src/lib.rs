@@ -40,7 +40,7 @@ pub use error::HostError;
 pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
 pub use host::{Host, StartOptions};
-pub use library::{Edition, Library};
+pub use library::{DeferredEdition, Edition, Library};
 pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use observer::{
     CallOutcome, ClosedRequest, CommittedSteps, CompletionUsage, FinishedCall, HostEvent, Load, ObservedCall,

@@ -50,6 +50,15 @@ impl Edition {
     }
 }
 
+/// A chart that is read when it is needed for the first time.
+#[derive(Clone, Copy, Debug)]
+pub struct DeferredEdition {
+    /// The id of the chart.
+    pub id: &'static str,
+    /// Reads it by its id; `None` if it cannot be loaded.
+    pub read: fn(&str) -> Option<Edition>,
+}
+
 /// The charts that can be started, and those of stored instances.
 #[derive(Debug, Default)]
 pub struct Library {
@@ -62,9 +71,30 @@ pub struct Library {
 struct PublishedCharts {
     registry: Registry,
     editions: Vec<Edition>,
+    deferred: Vec<DeferredEdition>,
+}
+
+impl PublishedCharts {
+    /// Reads the deferred charts with this id, or all. A chart of the same id and version that is there already stays.
+    fn read(&mut self, id: Option<&str>) {
+        let is_wanted = |deferred: &mut DeferredEdition| id.is_none_or(|id| id == deferred.id);
+        for deferred in self.deferred.extract_if(.., is_wanted).collect::<Vec<_>>() {
+            let Some(edition) = (deferred.read)(deferred.id) else { continue };
+            let (id, version) = (edition.chart.id(), edition.chart.version());
+            if !self.editions.iter().any(|known| known.chart.id() == id && known.chart.version() == version) {
+                self.registry.add_chart(id, version);
+                self.editions.push(edition);
+            }
+        }
+    }
 }
 
 impl Library {
+    /// Publishes a chart that is read when it is needed.
+    pub fn offer_deferred(&self, deferred: DeferredEdition) {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).deferred.push(deferred);
+    }
+
     /// Publishes a chart. It replaces a chart of the same id and version; running instances keep theirs.
     pub fn offer(&self, edition: Edition) {
         let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,6 +113,7 @@ impl Library {
     /// Stops publishing a version of a chart; running instances keep theirs.
     pub fn withdraw(&self, id: &str, version: &str) {
         let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.read(Some(id));
         offered.registry.remove_chart(id, version);
         offered.editions.retain(|known| known.chart.id() != id || known.chart.version() != version);
     }
@@ -90,7 +121,8 @@ impl Library {
     /// Returns the newest chart that matches a reference: `id`, `id@1.2.0`, `id@^1`, `id@latest`.
     pub fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
         let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
-        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.read(Some(id));
         let version = match offered.registry.resolve(id, wanted) {
             Resolution::Found(version) => version,
             Resolution::NoVersion(known) => {
@@ -126,7 +158,9 @@ impl Library {
 
     /// Returns all charts that can be started, in order of publication.
     pub fn offered(&self) -> Vec<Edition> {
-        self.offered.lock().unwrap_or_else(PoisonError::into_inner).editions.clone()
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.read(None);
+        offered.editions.clone()
     }
 
     /// Stores a chart's text before an instance of it begins.
@@ -157,5 +191,38 @@ impl Library {
 
     fn remember(&self, hash: ChartHash, chart: Arc<Chart>) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, chart);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_deferred_chart_is_read_once_and_only_if_it_is_needed() {
+        static READ: AtomicUsize = AtomicUsize::new(0);
+        let light = |version: &str| {
+            let text = format!("{{id: light, version: {version}, initial: on, states: {{on: {{}}}}}}");
+            Edition::read("light.yaml", &text).unwrap()
+        };
+        let library = Library::default();
+        library.offer(light("2.0.0"));
+        for id in ["dark", "broken"] {
+            let read = |id: &str| {
+                READ.fetch_add(1, Ordering::Relaxed);
+                let text = format!("{{id: {id}, initial: off, states: {{off: {{}}}}}}");
+                (id != "broken").then(|| Edition::read("dark.yaml", &text).unwrap())
+            };
+            library.offer_deferred(DeferredEdition { id, read });
+        }
+        assert_eq!(library.resolve("light").unwrap().chart.version(), "2.0.0");
+        assert_eq!(READ.load(Ordering::Relaxed), 0);
+        assert_eq!(library.resolve("dark").unwrap().chart.id(), "dark");
+        assert!(library.resolve("dark").is_ok() && library.resolve("broken").is_err());
+        assert_eq!(READ.load(Ordering::Relaxed), 2);
+        assert_eq!(library.offered().len(), 2);
+        assert_eq!(READ.load(Ordering::Relaxed), 2);
     }
 }

@@ -31,6 +31,7 @@ fn word(error: &ServiceError) -> &'static str {
     match error.outcome {
         AttemptOutcome::Definite => "definite",
         AttemptOutcome::Unknown => "unknown",
+        _ => "another outcome",
     }
 }
 

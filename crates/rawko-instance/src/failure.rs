@@ -33,6 +33,7 @@ impl From<String> for ServiceError {
 
 /// The certainty about the effect of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AttemptOutcome {
     /// The call had no effect: it was never sent, or the service itself refused it. The next attempt is a new request.
     Definite,

@@ -44,6 +44,7 @@ mod shell;
 mod skill;
 mod think;
 mod toolbox;
+mod tree_changes;
 mod unconfined;
 mod web;
 

@@ -18,6 +18,7 @@ use super::own_places::{LineReach, OwnPlaces, is_look, part_within, real, worktr
 use super::pattern;
 use super::permissions::{PermissionEffect, Permissions, Roots, judge};
 use super::shell;
+use super::tree_changes::{self, TreeChange};
 
 /// Keys under which tools of other programs name a file.
 const PATH_KEYS: [&str; 3] = ["file_path", "path", "notebook_path"];
@@ -223,16 +224,26 @@ impl UnconfinedCalls {
             }
             Err(refused) => return denied(refused),
         };
+        let may_change = !permit.is_read_only && !grant.is_read_only() && !is_look(line);
+        let tree_change =
+            if may_change { tree_changes::of(line, &[&root, self.project.root()], cwd, home) } else { None };
         match reach {
             LineReach::Gate(part) if !permit.is_read_only && !is_look(line) => {
                 return CallVerdict::Deny(format!(
                     "only a person may change `{part}`, which decides what agents may do"
                 ));
             }
-            LineReach::AboveState => {
+            LineReach::AboveState if tree_change.is_none() => {
                 return CallVerdict::Ask("it concerns a directory that contains rawko's state".to_owned());
             }
-            LineReach::Gate(_) | LineReach::State | LineReach::Copy(_) | LineReach::Nothing => {}
+            LineReach::Gate(_)
+            | LineReach::AboveState
+            | LineReach::State
+            | LineReach::Copy(_)
+            | LineReach::Nothing => {}
+        }
+        if let Some(change) = tree_change {
+            return changed_tree(change);
         }
         if !grant.is_read_only() {
             return CallVerdict::Pass;
@@ -270,6 +281,17 @@ fn named(name: &str) -> Option<Builtin> {
     match name {
         "NotebookEdit" => Some(Builtin::Edit),
         name => Builtin::named(name).or_else(|| alias::resolved(name)),
+    }
+}
+
+fn changed_tree(change: TreeChange) -> CallVerdict {
+    match change {
+        TreeChange::Refused(command, narrower) => CallVerdict::Deny(format!(
+            "`{command}` also changes `.claude` and `.rawko`, which decide what agents may do; {narrower}"
+        )),
+        TreeChange::Asked(command) => CallVerdict::Ask(format!(
+            "`{command}` may replace `.claude` and `.rawko`, which decide what agents may do"
+        )),
     }
 }
 

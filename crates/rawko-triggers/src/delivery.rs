@@ -48,8 +48,10 @@ impl WebhookDelivery {
         // Without a signed time, only the content distinguishes a replay from a new request.
         let is_by_content = webhook.signature.is_signed() && !webhook.signature.signs_time();
         let content_key = (is_by_content && !webhook.allows_identical).then(|| format!("content {digest}"));
+        // The same body with another signed time is another request.
+        let time = webhook.signature.time_header().and_then(header);
         let otherwise = || match webhook.signature.is_signed() && !webhook.allows_identical {
-            true => digest[..32].to_owned(),
+            true => time.map_or_else(|| digest[..32].to_owned(), |time| fitting(&format!("{time}-{digest}"))),
             false => format!("{now_ms}-{}", &digest[..16]),
         };
         let key = id.filter(|id| !id.is_empty()).map_or_else(otherwise, |id| fitting(&id));
@@ -80,6 +82,26 @@ fn fitting(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_body_with_a_newer_signed_time_is_a_new_request() {
+        let stamped = |time: &'static str| {
+            let options = crate::signature::HmacOptions {
+                header: "x-signature".to_owned(),
+                prefix: String::new(),
+                encoding: crate::signature::Encoding::Hex,
+                timestamp: Some("x-time".to_owned()),
+                tolerance_ms: 300_000,
+            };
+            delivery(Signature::Hmac(options), &[("x-time", time)], r#"{"ping": 1}"#)
+        };
+        let (first, again, newer) = (stamped("1700"), stamped("1700"), stamped("1760"));
+        assert_eq!(first.key, again.key, "a replay");
+        assert_ne!(first.key, newer.key, "a genuine request");
+        assert!(newer.key.len() == 32 && newer.content_key.is_none());
+        let slack = |time| delivery(Signature::Slack, &[("x-slack-request-timestamp", time)], "{}").key;
+        assert!(slack("1700") == slack("1700") && slack("1700") != slack("1760"));
+    }
 
     fn delivery(
         signature: Signature,

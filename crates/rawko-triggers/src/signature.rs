@@ -10,6 +10,7 @@ use sha2::Sha256;
 
 /// Slack's own advice: older requests may be replays.
 const SLACK_TOLERANCE_MS: i64 = 5 * 60 * 1000;
+const SLACK_TIME: &str = "x-slack-request-timestamp";
 /// Longer headers are refused unread.
 const HEADER_MAX: usize = 1_000;
 
@@ -99,10 +100,15 @@ impl Signature {
 
     /// Returns true if the time of a request is signed, so that a replay is refused by its age.
     pub(crate) fn signs_time(&self) -> bool {
+        self.time_header().is_some()
+    }
+
+    /// Returns the header with the signed time of a request, if there is one.
+    pub(crate) fn time_header(&self) -> Option<&str> {
         match self {
-            Signature::Slack => true,
-            Signature::Hmac(options) => options.timestamp.is_some(),
-            Signature::Github | Signature::None => false,
+            Signature::Slack => Some(SLACK_TIME),
+            Signature::Hmac(options) => options.timestamp.as_deref(),
+            Signature::Github | Signature::None => None,
         }
     }
 
@@ -125,7 +131,7 @@ impl Signature {
             }
             Signature::Slack => {
                 let given = decoded(text("x-slack-signature")?, "v0=", Encoding::Hex)?;
-                let time = text("x-slack-request-timestamp")?;
+                let time = text(SLACK_TIME)?;
                 in_time(time, now_ms, SLACK_TOLERANCE_MS)?;
                 matches(secret, &[b"v0:", time.as_bytes(), b":", body], &given)
             }

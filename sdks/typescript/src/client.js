@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, ConnectionLost, RunFailed } from "./errors.js";
 
 const URL = "http://127.0.0.1:7411";
+// The server sends a comment to each stream every 15 seconds.
+const SILENCE_MS = 45_000;
 
 export function defaults(options) {
   return {
@@ -18,12 +20,14 @@ export class Client {
   #url;
   #headers;
   #retryFor;
+  #silence;
 
   constructor(options = {}) {
     const { url, token } = defaults(options);
     this.#url = url;
     this.#headers = token ? { authorization: `Bearer ${token}` } : {};
     this.#retryFor = options.retryFor ?? 60_000;
+    this.#silence = options.silence ?? SILENCE_MS;
   }
 
   async start(chart, input, { id, budget } = {}) {
@@ -126,6 +130,11 @@ export class Client {
   async *#stream(path, outer) {
     const abort = new AbortController();
     const stop = () => abort.abort();
+    let isSilent = false;
+    const silent = () => {
+      isSilent = true;
+      stop();
+    };
     outer?.addEventListener("abort", stop);
     if (outer?.aborted) stop();
     try {
@@ -134,8 +143,12 @@ export class Client {
       const decoder = new TextDecoder();
       let pending = "";
       try {
-        for await (const chunk of response.body) {
-          const frames = (pending + decoder.decode(chunk, { stream: true })).split("\n\n");
+        const body = response.body[Symbol.asyncIterator]();
+        for (;;) {
+          const timer = setTimeout(silent, this.#silence);
+          const { done, value } = await body.next().finally(() => clearTimeout(timer));
+          if (done) break;
+          const frames = (pending + decoder.decode(value, { stream: true })).split("\n\n");
           pending = frames.pop();
           for (const frame of frames) {
             const event = eventOf(frame);
@@ -143,6 +156,7 @@ export class Client {
           }
         }
       } catch (error) {
+        if (isSilent) throw new ConnectionLost(`the server sent nothing for ${this.#silence} ms`);
         if (error instanceof TypeError) throw new ConnectionLost(`the stream was cut off: ${error.message}`);
         throw error;
       }

@@ -28,8 +28,11 @@ type CallOptions<K extends keyof Operations> = { key?: string } & (keyof Operati
   (undefined extends Operations[K]["body"] ? {} : { body: Operations[K]["body"] });
 
 export class Client {
-  /** `retryFor`: milliseconds to survive a restart of the server [default: 60,000]. */
-  constructor(options?: ConnectOptions & { retryFor?: number });
+  /**
+   * `retryFor`: milliseconds to survive a restart of the server [default: 60,000]. `silence`: a stream that brings nothing
+   * for so many milliseconds is opened again; the server sends something every 15 s [default: 45,000].
+   */
+  constructor(options?: ConnectOptions & { retryFor?: number; silence?: number });
   /** Starts a run of a published chart: `order`, `order@1.2.0`, `order@^1`. */
   start(chart: string, input?: unknown, options?: { id?: string; budget?: Budget }): Promise<Run>;
   /** Starts a task for the project's agents. */

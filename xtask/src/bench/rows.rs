@@ -132,6 +132,10 @@ pub(crate) const ROWS: &[Row] = &[
     wall("st", "peak_mb", "ST peak memory", "MB", &[AtMost(12.0)]),
     wall("hook", "median_ms", "Hook decision", "ms", &[]),
     wall("hook", "p99_ms", "Hook decision, p99", "ms", &[AtMost(10.0)]),
+    wall("hook", "session_start_median_ms", "Hook SessionStart", "ms", &[]),
+    wall("hook", "session_start_max_ms", "Hook SessionStart, longest of 40", "ms", &[]),
+    wall("hook", "exit_plan_mode_median_ms", "Hook ExitPlanMode", "ms", &[]),
+    wall("hook", "exit_plan_mode_max_ms", "Hook ExitPlanMode, longest of 40", "ms", &[]),
 ];
 
 const fn events(

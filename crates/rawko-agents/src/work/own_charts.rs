@@ -29,7 +29,7 @@ pub(super) fn is_own_program_chart(policy: &Value) -> bool {
 }
 
 fn hash_of(id: &str) -> Option<[u8; 16]> {
-    super::editions().iter().find(|edition| edition.chart.id() == id).map(|edition| edition.chart.hash())
+    super::edition(id).map(|edition| edition.chart.hash())
 }
 
 fn is_chart(own: Option<[u8; 16]>, chart: Option<&str>) -> bool {

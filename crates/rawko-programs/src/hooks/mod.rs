@@ -4,6 +4,7 @@
 mod read;
 mod reply;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +21,22 @@ use reply::HookResponse;
 #[derive(Clone, Debug, Default)]
 pub struct CommandHooks {
     hooks: Vec<CommandHook>,
+    skipped: Vec<SkippedHook>,
+}
+
+/// A hook that does not run for rawko's agents: of another kind than `command`, or of an event of Claude Code's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedHook {
+    event: String,
+    kind: String,
+    what: String,
+    file: String,
+}
+
+impl fmt::Display for SkippedHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} `{}`) of {}", self.event, self.kind, self.what, self.file)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +111,11 @@ impl CommandHooks {
         self.hooks.is_empty()
     }
 
+    /// Returns the hooks that do not run here.
+    pub fn skipped(&self) -> &[SkippedHook] {
+        &self.skipped
+    }
+
     /// Runs the hooks before a call, in order; the first refusal counts. Rules of rawko's own decide as well, so that
     /// "allow" means nothing here, and "ask" refuses: the call is on its way already.
     pub async fn before(&self, call: HookedCall<'_>, scene: HookScene<'_>) -> HookDecision {
@@ -103,6 +125,8 @@ impl CommandHooks {
             match hook.run(&input, scene).await {
                 HookResponse::Pass | HookResponse::Context(_) => {}
                 HookResponse::Block(why) => return deny(why),
+                HookResponse::Changed(changed) if changed == input["tool_input"] => {}
+                HookResponse::Changed(changed) => return deny(with_changes(&changed, &input["tool_input"])),
             }
         }
         HookDecision::Pass
@@ -114,7 +138,8 @@ impl CommandHooks {
         for hook in self.of(HookMoment::PostToolUse, call.tool) {
             let input = message(hook.moment, call, Some(response), scene.root);
             match hook.run(&input, scene).await {
-                HookResponse::Pass => {}
+                // The call has run.
+                HookResponse::Pass | HookResponse::Changed(_) => {}
                 HookResponse::Context(text) | HookResponse::Block(text) => {
                     words.push(format!("[{}] {text}", hook.file))
                 }
@@ -184,6 +209,26 @@ fn message(moment: HookMoment, call: HookedCall<'_>, response: Option<&str>, roo
         all.insert("tool_response".to_owned(), json!({"content": response}));
     }
     all
+}
+
+/// Returns the reason for a call whose input a hook changed. The agent makes the changed call itself, so that all rules
+/// judge it.
+fn with_changes(changed: &Json, given: &Json) -> String {
+    let mut changed = changed.clone();
+    if let (Some(map), Some(given)) = (changed.as_object_mut(), given.as_object())
+        && given.contains_key("path")
+        && let Some(file) = map.remove("file_path")
+        && given.get("file_path") != Some(&file)
+    {
+        map.insert("path".to_owned(), file);
+    }
+    let text = changed.to_string();
+    match text.chars().count() > reply::TEXT_CHARS_MAX {
+        true => "a hook requires another input of this call, which is too long to show".to_owned(),
+        false => format!(
+            "a hook requires another input of this call; make the call again with exactly this input: {text}"
+        ),
+    }
 }
 
 /// Adds the key under which Claude Code names a file, with an absolute path.

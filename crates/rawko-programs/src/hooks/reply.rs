@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 /// Longest text of a hook that reaches a model.
-const TEXT_CHARS_MAX: usize = 4_000;
+pub(super) const TEXT_CHARS_MAX: usize = 4_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HookResponse {
@@ -12,6 +12,8 @@ pub(super) enum HookResponse {
     Block(String),
     /// Text for the model.
     Context(String),
+    /// The call may run with this input only.
+    Changed(Json),
 }
 
 /// Reads an answer. Exit code 2 blocks with the text of standard error; other failures are no objection, as in Claude
@@ -41,6 +43,7 @@ pub(super) fn read(code: Option<i32>, stdout: &str, stderr: &str) -> HookRespons
             let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
             HookResponse::Block(format!("a hook asks for the approval of a person{why}"))
         }
+        _ if own["updatedInput"].is_object() => HookResponse::Changed(own["updatedInput"].clone()),
         _ => text(&own["additionalContext"])
             .filter(|text| !text.is_empty())
             .map_or(HookResponse::Pass, HookResponse::Context),
@@ -67,6 +70,7 @@ mod tests {
             r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}"#;
         let more =
             r#"{"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "run make"}}"#;
+        let changed = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "ls -l"}}}"#;
         for (code, stdout, stderr, expected) in [
             (Some(0), "", "", HookResponse::Pass),
             (Some(0), "formatted", "", HookResponse::Pass),
@@ -76,6 +80,7 @@ mod tests {
             (Some(0), deny, "", block("no")),
             (Some(0), allow, "", HookResponse::Pass),
             (Some(0), more, "", HookResponse::Context("run make".to_owned())),
+            (Some(0), changed, "", HookResponse::Changed(serde_json::json!({"command": "ls -l"}))),
             (Some(0), r#"{"decision": "block", "reason": "bad"}"#, "", block("bad")),
             (Some(0), r#"{"continue": false, "stopReason": "enough"}"#, "", block("enough")),
         ] {

@@ -39,6 +39,10 @@ impl McpServerHandle {
         self.config.transport.host()
     }
 
+    pub(super) fn asks(&self) -> bool {
+        false
+    }
+
     pub(super) fn only_reads(&self, _: &str) -> bool {
         false
     }

@@ -1,12 +1,12 @@
 //! Questions of servers to a person while a call runs: elicitation. The call is parked until the answer is there, so that
 //! an agent's chart can wait for it, and another process can ask.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::sampling::Sampled;
 
@@ -44,10 +44,23 @@ impl PersonReply {
 }
 
 /// The running calls of one connection that a question can belong to.
-#[derive(Default)]
 pub(super) struct Askers {
     next: AtomicU64,
     open: Mutex<Vec<AskingCall>>,
+    /// The server has asked without naming the call. From then on one call runs at a time, so that a question has one.
+    is_serial: AtomicBool,
+    turn: Arc<Semaphore>,
+}
+
+impl Default for Askers {
+    fn default() -> Self {
+        Self {
+            next: AtomicU64::default(),
+            open: Mutex::default(),
+            is_serial: AtomicBool::default(),
+            turn: Arc::new(Semaphore::new(1)),
+        }
+    }
 }
 
 /// A running call: where its questions go, and its completions.
@@ -55,12 +68,38 @@ struct AskingCall {
     id: u64,
     questions: mpsc::Sender<ServerQuestion>,
     sampled: Arc<Sampled>,
+    turn: Arc<CallTurn>,
+}
+
+/// Whether a call runs, waits for its turn, or waits for a person.
+#[derive(Debug, Default)]
+pub(super) struct CallTurn {
+    has_begun: AtomicBool,
+    is_asking: AtomicBool,
+    was_disturbed: AtomicBool,
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl CallTurn {
+    /// Returns true if a question that may have been of this call was cancelled, because several calls ran.
+    pub(super) fn was_disturbed(&self) -> bool {
+        self.was_disturbed.load(Ordering::Acquire)
+    }
+
+    fn may_ask(&self) -> bool {
+        self.has_begun.load(Ordering::Acquire) && !self.is_asking.load(Ordering::Acquire)
+    }
+
+    fn keep(&self, permit: Option<OwnedSemaphorePermit>) {
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+    }
 }
 
 /// Ends the registration of a call.
 pub(super) struct CallRegistration {
     askers: Arc<Askers>,
     pub(super) id: u64,
+    pub(super) turn: Arc<CallTurn>,
 }
 
 impl Drop for CallRegistration {
@@ -77,8 +116,19 @@ impl Askers {
     ) -> (CallRegistration, mpsc::Receiver<ServerQuestion>) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (questions, receiver) = mpsc::channel(1);
-        self.open().push(AskingCall { id, questions, sampled: Arc::clone(sampled) });
-        (CallRegistration { askers: Arc::clone(self), id }, receiver)
+        let turn = Arc::<CallTurn>::default();
+        let call = AskingCall { id, questions, sampled: Arc::clone(sampled), turn: Arc::clone(&turn) };
+        self.open().push(call);
+        (CallRegistration { askers: Arc::clone(self), id, turn }, receiver)
+    }
+
+    /// Waits until a call may run. A call that waits for a person lets others run.
+    pub(super) async fn begin(&self, turn: &CallTurn) {
+        if self.is_serial.load(Ordering::Acquire) {
+            turn.keep(Arc::clone(&self.turn).acquire_owned().await.ok());
+        }
+        turn.is_asking.store(false, Ordering::Release);
+        turn.has_begun.store(true, Ordering::Release);
     }
 
     /// Runs the work of a call, so that its questions are known to be its own.
@@ -90,7 +140,6 @@ impl Askers {
     /// running one is meant, and with several no person is asked.
     pub(super) async fn ask(&self, params: ElicitRequestParams) -> ElicitResult {
         let cancelled = || ElicitResult::new(ElicitationAction::Cancel);
-        let Some(sender) = self.of_call(|call| call.questions.clone()) else { return cancelled() };
         let (answer, answered) = oneshot::channel();
         let (message, schema, url) = match params {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -105,15 +154,42 @@ impl Askers {
             }
             _ => return cancelled(),
         };
+        let Some((sender, turn)) = self.asker() else { return cancelled() };
         let question = ServerQuestion { message, schema: schema.clone(), url, answer };
         if sender.send(question).await.is_err() {
             return cancelled();
         }
-        match answered.await {
+        let answered = answered.await;
+        if let Some(turn) = turn {
+            self.begin(&turn).await;
+        }
+        match answered {
             Ok(result) if result.action == ElicitationAction::Accept => completed(result, schema.as_ref()),
             Ok(result) => result,
             Err(_) => cancelled(),
         }
+    }
+
+    /// Returns where a question goes, and the call if it had to be inferred: that call lets others run until the answer.
+    fn asker(&self) -> Option<(mpsc::Sender<ServerQuestion>, Option<Arc<CallTurn>>)> {
+        let open = self.open();
+        if let Some(own) = own(&open) {
+            return Some((own.questions.clone(), None));
+        }
+        self.is_serial.store(true, Ordering::Release);
+        let may_ask: Vec<&AskingCall> = open.iter().filter(|call| call.turn.may_ask()).collect();
+        let only = if open.len() == 1 { open.first() } else { None };
+        let call = match may_ask.as_slice() {
+            [call] => Some(*call),
+            [] => only,
+            several => {
+                several.iter().for_each(|call| call.turn.was_disturbed.store(true, Ordering::Release));
+                None
+            }
+        }?;
+        call.turn.is_asking.store(true, Ordering::Release);
+        call.turn.keep(None);
+        Some((call.questions.clone(), Some(Arc::clone(&call.turn))))
     }
 
     /// Returns the completions of the call that a request belongs to.
@@ -124,15 +200,19 @@ impl Askers {
     /// Reads from the call that this task drives, or else from the only one.
     fn of_call<T>(&self, read: impl FnOnce(&AskingCall) -> T) -> Option<T> {
         let open = self.open();
-        let own = CALL.try_with(|id| *id).ok();
-        let own = own.and_then(|own| open.iter().find(|call| call.id == own));
         let only = if open.len() == 1 { open.first() } else { None };
-        own.or(only).map(read)
+        own(&open).or(only).map(read)
     }
 
     fn open(&self) -> MutexGuard<'_, Vec<AskingCall>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the call that this task drives.
+fn own(open: &[AskingCall]) -> Option<&AskingCall> {
+    let own = CALL.try_with(|id| *id).ok()?;
+    open.iter().find(|call| call.id == own)
 }
 
 /// Returns true for an address that a browser opens as a page.
@@ -156,4 +236,52 @@ fn completed(result: ElicitResult, schema: Option<&Value>) -> ElicitResult {
         }
     }
     accepted.with_content(Value::Object(content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question() -> ElicitRequestParams {
+        let form = serde_json::json!({
+            "mode": "form", "message": "Which?", "requestedSchema": {"type": "object", "properties": {}},
+        });
+        serde_json::from_value(form).unwrap()
+    }
+
+    #[tokio::test]
+    async fn after_a_question_of_several_calls_one_call_runs_at_a_time() {
+        let askers = Arc::<Askers>::default();
+        let sampled = Arc::default();
+        let ((a, _questions), (b, _others)) = (askers.register(&sampled), askers.register(&sampled));
+        askers.begin(&a.turn).await;
+        askers.begin(&b.turn).await;
+        assert_eq!(askers.ask(question()).await.action, ElicitationAction::Cancel);
+        assert!(a.turn.was_disturbed() && b.turn.was_disturbed());
+        drop((a, b));
+
+        let ((a, mut questions), (b, mut others)) = (askers.register(&sampled), askers.register(&sampled));
+        askers.begin(&a.turn).await;
+        let asking = askers.ask(question());
+        tokio::pin!(asking);
+        // The question is of the call whose turn it is, and the other one runs while the person thinks.
+        let asked = tokio::select! {
+            question = questions.recv() => question.unwrap(),
+            _ = &mut asking => panic!("not answered yet"),
+        };
+        askers.begin(&b.turn).await;
+        let second = askers.ask(question());
+        tokio::pin!(second);
+        let other = tokio::select! {
+            question = others.recv() => question.unwrap(),
+            _ = &mut second => panic!("not answered yet"),
+        };
+        let accepted = || PersonReply::Accepted(serde_json::json!({})).into_result();
+        asked.answer.send(accepted()).unwrap();
+        assert_eq!(asking.await.action, ElicitationAction::Accept);
+        drop(a);
+        other.answer.send(accepted()).unwrap();
+        assert_eq!(second.await.action, ElicitationAction::Accept);
+        assert!(!b.turn.was_disturbed());
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::asking::{Askers, ServerQuestion};
+use super::asking::{Askers, CallTurn, ServerQuestion};
 use super::sampling::{Sampled, Sampler, sample};
 
 /// Rounds of input after which a server is taken to go in circles.
@@ -45,6 +45,7 @@ pub(super) struct McpCall {
     questions: mpsc::Receiver<ServerQuestion>,
     /// The completions that the server asked for.
     pub(super) sampled: Arc<Sampled>,
+    pub(super) turn: Arc<CallTurn>,
 }
 
 impl McpCall {
@@ -57,14 +58,16 @@ impl McpCall {
         let sampled = Arc::new(Sampled::default());
         let (registration, questions) = askers.register(&sampled);
         let (askers, own) = (Arc::clone(askers), Arc::clone(&sampled));
+        let turn = Arc::clone(&registration.turn);
         let driver = CallDriver { peer, askers, roots, sampler, sampled: own };
         let task = tokio::spawn(async move {
             let id = registration.id;
+            driver.askers.begin(&registration.turn).await;
             let result = Askers::during(id, driver.drive(params)).await;
             drop(registration);
             result
         });
-        Self { task: AbortTaskOnDrop(task), questions, sampled }
+        Self { task: AbortTaskOnDrop(task), questions, sampled, turn }
     }
 
     /// Continues until the result is there or the server asks.

@@ -2,6 +2,7 @@
 //! supervision of the server.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rawko_core::Value;
 use rmcp::model::JsonObject;
@@ -16,6 +17,10 @@ use super::server::{McpServerHandle, ParkedCall, RestartPatience};
 use super::servers::failure;
 use crate::program::in_time;
 use rawko_tools::{Occasion, ToolOutcome};
+
+/// Added to the result of a call during which the server could not ask.
+const NOT_ASKED: &str = "[The server asked a person for something, and rawko could not tell for which of several calls, or no \
+                         person can be asked in this call. Call the tool again, on its own, if this result is incomplete.]";
 
 impl McpServerHandle {
     pub(super) async fn call(&self, full: &str, input: Value, occasion: Occasion<'_>) -> ToolOutcome {
@@ -73,10 +78,21 @@ impl McpServerHandle {
             Err(outcome) => return Ok(outcome),
         };
         let _watched = connection.watched().await;
-        let call = connection.call(&tool, arguments);
+        let call = connection.call(&tool, arguments.clone());
+        let turn = Arc::clone(&call.turn);
         // Without the parked call, as after a restart, the answer is for the question that comes again.
         let given = occasion.reply.map(|_| reply(occasion));
-        self.proceed(&connection, call, occasion, given).await
+        let first = self.proceed(&connection, call, occasion, given.clone()).await;
+        if !turn.was_disturbed() {
+            return first;
+        }
+        self.has_asked.store(true, Ordering::Release);
+        if occasion.can_ask && self.is_safe_to_repeat(full) {
+            // Calls of this server run one at a time now.
+            let again = connection.call(&tool, arguments);
+            return self.proceed(&connection, again, occasion, given).await;
+        }
+        first.map(not_asked)
     }
 
     /// Continues a call until it ends or the server asks the person.
@@ -89,11 +105,13 @@ impl McpServerHandle {
     ) -> Result<ToolOutcome, (WasSent, String)> {
         let name = &self.config.name;
         let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
+        let mut is_declined = false;
         loop {
             let question = match timeout(within, call.proceed()).await {
                 Ok(CallPause::Done(Ok(result))) => {
                     self.facts().supervision.answered();
-                    return Ok(call.sampled.report(outcome(result, &self.settings)));
+                    let outcome = call.sampled.report(outcome(result, &self.settings));
+                    return Ok(if is_declined { not_asked(outcome) } else { outcome });
                 }
                 Ok(CallPause::Done(Err(error))) => {
                     let failed = self.failed(connection, &error).await;
@@ -102,6 +120,7 @@ impl McpServerHandle {
                 Ok(CallPause::Asked(question)) => question,
                 Err(_) => return Ok(call.sampled.report(self.timed_out(within))),
             };
+            self.has_asked.store(true, Ordering::Release);
             match given.take() {
                 Some(reply) => drop(question.answer.send(reply.into_result())),
                 None if occasion.can_ask => {
@@ -111,7 +130,10 @@ impl McpServerHandle {
                     self.parked().insert(occasion.key.to_owned(), parked);
                     return Ok(asked);
                 }
-                None => drop(question.answer.send(PersonReply::Declined.into_result())),
+                None => {
+                    is_declined = true;
+                    drop(question.answer.send(PersonReply::Declined.into_result()));
+                }
             }
         }
     }
@@ -147,6 +169,11 @@ impl McpServerHandle {
             in_time(within)
         ))
     }
+}
+
+fn not_asked(mut outcome: ToolOutcome) -> ToolOutcome {
+    outcome.content = format!("{}\n\n{NOT_ASKED}", outcome.content);
+    outcome
 }
 
 /// Returns the person's reply to a question of an earlier attempt.

@@ -37,6 +37,7 @@ pub(super) struct McpServerHandle {
     is_stale: Arc<AtomicBool>,
     /// Calls that wait for an answer of a person, by the key of their occasion.
     parked: Mutex<HashMap<String, ParkedCall>>,
+    pub(super) has_asked: AtomicBool,
 }
 
 pub(super) struct ParkedCall {
@@ -75,6 +76,7 @@ impl McpServerHandle {
             starting: tokio::sync::Mutex::default(),
             is_stale: Arc::new(AtomicBool::new(false)),
             parked: Mutex::default(),
+            has_asked: AtomicBool::new(false),
         }
     }
 
@@ -104,6 +106,11 @@ impl McpServerHandle {
     /// Returns the host and port of a server over HTTP.
     pub(super) fn host(&self) -> Option<(String, u16)> {
         self.config.transport.host()
+    }
+
+    /// Returns true if a call has asked a person for something.
+    pub(super) fn asks(&self) -> bool {
+        self.has_asked.load(Ordering::Acquire)
     }
 
     pub(super) fn only_reads(&self, full: &str) -> bool {

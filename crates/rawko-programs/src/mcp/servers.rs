@@ -133,8 +133,9 @@ impl ToolSource for McpServers {
 
     fn only_reads(&self, name: &str) -> bool {
         let accesses = [ProjectAccess::Write, ProjectAccess::Read];
-        let servers = accesses.iter().filter_map(|access| self.of_access(name, *access));
-        servers.into_iter().any(|server| server.only_reads(name))
+        let servers: Vec<_> = accesses.iter().filter_map(|access| self.of_access(name, *access)).collect();
+        // A call of a group cannot ask a person.
+        !servers.iter().any(|server| server.asks()) && servers.iter().any(|server| server.only_reads(name))
     }
 
     fn host(&self, name: &str) -> Option<(String, u16)> {

@@ -80,7 +80,13 @@ pub(super) fn look_at_project(place: &ProjectContext) -> Vec<DoctorResult> {
         checks.push(DoctorResult::new("agents", CheckState::Ok, names.join(", ")));
     }
     if !project.agents.is_empty() {
-        let search = place.agent_services().0.search_health();
+        let services = place.agent_services().0;
+        let skipped = services.hooks.skipped().iter();
+        checks.extend(skipped.map(|hook| {
+            let text = format!("does not run for rawko's agents: {hook}");
+            DoctorResult::new("hooks", CheckState::Warn, text)
+        }));
+        let search = services.search_health();
         let state = if search.ok { CheckState::Ok } else { CheckState::Problem };
         checks.push(DoctorResult::new("search", state, search.text));
     }

@@ -28,8 +28,15 @@ pub use task::{Task, TaskCheck, TaskResult, task};
 
 /// Parts of the crates below that the façade's own functions take or return.
 pub use rawko_core::{Status, Value};
-pub use rawko_host::{AttemptOutcome, Category, Clock, OnRestart, Service, ServiceCall, ServiceError};
-pub use rawko_model::provider::{Provider, ScriptProblem, Scripted};
+pub use rawko_host::{
+    AttemptOutcome, Category, Clock, Host, Observer, OnRestart, Service, ServiceCall, ServiceError,
+};
+/// A model service of the program itself: [`ProjectOptions::provider`].
+pub use rawko_model::provider::{
+    Completion, CompletionFuture, CompletionRequest, ErrorCode, OutputSchema, Provider, ProviderError,
+    ScriptProblem, Scripted, StreamEvent, StreamListener,
+};
+pub use rawko_model::{Message, MessagePart, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};
 
 /// Lets this program set up the sandbox of the programs that agents, checks and services start. Call it first in `main`:
 /// the sandbox is set up by a second process of this program, which ends within this call. Without it, the programs

@@ -69,6 +69,51 @@ impl ProjectOptions {
     }
 
     /// Adds a model provider, which agents name as `name/model`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use rawko::{
+    ///     Completion, CompletionFuture, CompletionRequest, Message, MessagePart, Provider, Role, StopReason,
+    ///     StreamEvent, StreamListener, Usage,
+    /// };
+    ///
+    /// /// Answers with the last message in capitals.
+    /// struct Loud;
+    ///
+    /// impl Provider for Loud {
+    ///     fn complete<'a>(
+    ///         &'a self,
+    ///         request: CompletionRequest,
+    ///         listener: StreamListener<'a>,
+    ///     ) -> CompletionFuture<'a> {
+    ///         Box::pin(async move {
+    ///             let parts = request.messages.last().map_or(&[][..], |message| &message.parts);
+    ///             let text = parts.iter().find_map(|part| match part {
+    ///                 MessagePart::Text { text } => Some(text.to_uppercase()),
+    ///                 _ => None,
+    ///             });
+    ///             let text = text.unwrap_or_default();
+    ///             listener(StreamEvent::TextDelta { text: text.clone() });
+    ///             Ok(Completion {
+    ///                 message: Message::text(Role::Assistant, text),
+    ///                 stop_reason: StopReason::Stop,
+    ///                 usage: Usage::default(),
+    ///                 data: None,
+    ///                 model: None,
+    ///             })
+    ///         })
+    ///     }
+    /// }
+    ///
+    /// let options = rawko::Project::options().provider("loud", Arc::new(Loud));
+    /// # let mut heard = Vec::new();
+    /// # let request = CompletionRequest { messages: vec![Message::text(Role::User, "hi")], ..Default::default() };
+    /// # let mut listener = |event| heard.push(event);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # let answer = runtime.block_on(Loud.complete(request, &mut listener)).unwrap();
+    /// # assert_eq!((answer.message, heard.len()), (Message::text(Role::Assistant, "HI"), 1));
+    /// ```
     pub fn provider(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
         self.providers.push((name.into(), provider));
         self

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Library, SnapshotReader};
+use rawko_host::{Edition, Host, HostBuilder, SnapshotReader};
 use rawko_restate::RestateEngine;
 use rawko_store::{Filter, Lock, LockHolder, SqliteOptions, SqliteStore, Store, StoreError, WaitReason};
 use rawko_telemetry::Telemetry;
@@ -114,9 +114,8 @@ impl HostAccess {
         charts: &[Edition],
         operator: Operator,
     ) -> Result<HostAccess, CommandFailure> {
-        let library = Library::default();
-        let all = place.offered().into_iter().chain(charts.iter().cloned());
-        all.for_each(|edition| library.offer(edition));
+        let library = place.library();
+        charts.iter().for_each(|edition| library.offer(edition.clone()));
         place.insist_on_same_files()?;
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
         let reader = remote.reader.clone();
@@ -282,8 +281,9 @@ impl RunningHost {
             .limits(settings.limits())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
-        let all = place.offered().into_iter().chain(charts.iter().cloned());
-        let mut builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        let builder = place.deferred().fold(builder, HostBuilder::deferred_chart);
+        let all = place.own_offered().charts.iter().chain(charts).cloned();
+        let mut builder = all.fold(builder, HostBuilder::chart);
         // A server drives everything; a command only the instances that it starts or names.
         if !place.watch.is_serving {
             // Other commands read from the lock which instances this one moves.

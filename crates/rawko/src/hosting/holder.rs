@@ -34,8 +34,7 @@ pub(crate) struct HolderEngine {
 impl HostAccess {
     /// Returns the engine of the process that holds the store.
     pub(crate) fn holder(&self, place: &ProjectContext) -> Result<Arc<dyn Engine>, CommandFailure> {
-        let library = Library::default();
-        place.offered().into_iter().for_each(|edition| library.offer(edition));
+        let library = place.library();
         place.insist_on_same_files()?;
         let (beat, changes) = watch::channel(0);
         // Ends with the last receiver.

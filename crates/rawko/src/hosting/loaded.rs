@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, AgentProblems, AgentServices};
-use rawko_host::{Edition, Library, Observer};
+use rawko_host::{DeferredEdition, Edition, Library, Observer};
 
 use super::project_context::ProjectContext;
 use crate::failure::CommandFailure;
@@ -14,46 +14,51 @@ impl ProjectContext {
     /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
     /// substituted by rawko's own chart, because the substitution would go unnoticed.
     pub(crate) fn offered(&self) -> Vec<Edition> {
-        self.all_offered().charts.clone()
+        let own = self.built_in().filter_map(work::edition);
+        self.own_offered().charts.iter().cloned().chain(own).collect()
     }
 
-    fn all_offered(&self) -> &ProjectCharts {
-        self.offered.get_or_init(|| self.load_offered())
+    /// Returns the charts of the project.
+    pub(crate) fn own_offered(&self) -> &ProjectCharts {
+        let load = || self.project.as_ref().map(loading::offered).unwrap_or_default();
+        self.offered.get_or_init(load)
     }
 
-    fn load_offered(&self) -> ProjectCharts {
-        let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
+    /// Returns rawko's own charts that the project does not replace, to be read when they are needed: loading all takes ten
+    /// times as long as everything else that a hook does.
+    pub(crate) fn deferred(&self) -> impl Iterator<Item = DeferredEdition> {
+        self.built_in().map(|id| DeferredEdition { id, read: work::edition })
+    }
+
+    /// Returns a library with all charts.
+    pub(crate) fn library(&self) -> Library {
+        let library = Library::default();
+        self.own_offered().charts.iter().for_each(|edition| library.offer(edition.clone()));
+        self.deferred().for_each(|edition| library.offer_deferred(edition));
+        library
+    }
+
+    fn built_in(&self) -> impl Iterator<Item = &'static str> {
+        let offered = self.own_offered();
         let is_replaced = |id: &str| {
             offered.charts.iter().any(|known| known.chart.id() == id)
                 || offered.broken.iter().any(|(known, _)| known == id)
         };
-        let mut own = work::editions();
-        own.retain(|own| !is_replaced(own.chart.id()));
-        let broken: Vec<_> = work::broken_editions()
-            .into_iter()
-            .map(|(id, error)| (id.to_owned(), CommandFailure::from(error)))
-            .filter(|(id, _)| !is_replaced(id))
-            .collect();
-        offered.charts.extend(own);
-        offered.broken.extend(broken);
-        offered
+        work::chart_ids().filter(move |id| !is_replaced(id))
     }
 
     /// Fails if the project's replacement of a chart that every task needs is broken.
     pub(crate) fn insist_on_charts(&self) -> Result<(), CommandFailure> {
-        let offered = self.all_offered();
-        let own = work::editions();
-        own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
+        let offered = self.own_offered();
+        work::chart_ids().find_map(|id| offered.broken_chart(id)).map_or(Ok(()), Err)
     }
 
     /// Returns the chart with this name: `plan_build`, `order@^2`.
     pub(crate) fn named(&self, reference: &str) -> Result<Edition, CommandFailure> {
-        let library = Library::default();
-        let offered = self.all_offered();
         let id = reference.split_once('@').map_or(reference, |(id, _)| id);
-        let broken = offered.broken_chart(id);
-        offered.charts.iter().for_each(|edition| library.offer(edition.clone()));
-        match (library.resolve(reference), broken) {
+        let own = || self.built_in().find(|known| *known == id).and_then(work::broken_edition);
+        let broken = self.own_offered().broken_chart(id).or_else(|| own().map(CommandFailure::from));
+        match (self.library().resolve(reference), broken) {
             // An explicit version that exists wins over the broken chart.
             (Ok(edition), None) => Ok(edition),
             (Ok(edition), Some(_)) if reference != id => Ok(edition),

@@ -231,7 +231,7 @@ impl LoadedProject {
     fn is_invocable(&self, reference: &str) -> bool {
         let id = reference.split_once('@').map_or(reference, |(id, _)| id);
         let own = self.invocable_charts().iter().any(|path| self.id_of(path) == id);
-        own || rawko_agents::work::editions().iter().any(|edition| edition.chart.id() == id)
+        own || rawko_agents::work::chart_ids().any(|known| known == id)
     }
 
     fn take_settings(&mut self, path: &Path) {

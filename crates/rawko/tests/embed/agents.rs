@@ -61,6 +61,29 @@ async fn an_agent_writes_and_a_typed_service_publishes() {
 }
 
 #[tokio::test]
+async fn tool_calls_are_events_with_their_input() {
+    let dir = project();
+    let writer = "---\nname: writer\ndescription: Writes\ntools: {allowed: [Read]}\n---\nYou write.\n";
+    std::fs::write(dir.path().join(".rawko/agents/writer.md"), writer).unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "hello\n").unwrap();
+    let (options, _) = options(
+        "- agent: writer\n  steps:\n    - tool_calls: [{name: Read, input: {path: notes.txt}}]\n    - text: hello\n",
+    );
+    let project = options.open(dir.path()).await.unwrap();
+    let article = project.actor_of("article", json!({"topic": "greetings"})).await.unwrap();
+    let mut events = article.events();
+    article.result::<Published>().await.unwrap();
+    let mut calls = Vec::new();
+    while let Some(event) = events.next().await {
+        if let Event::ToolCall { agent, name, input, .. } = event {
+            calls.push((agent, name, input));
+        }
+    }
+    assert_eq!(calls, [("writer".to_owned(), "Read".to_owned(), json!({"path": "notes.txt"}))]);
+    project.close().await;
+}
+
+#[tokio::test]
 async fn a_script_that_does_not_fit_fails_instead_of_asking_a_model() {
     let dir = project();
     let (options, script) = options("- {agent: painter, text: hello}");

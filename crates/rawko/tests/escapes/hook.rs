@@ -51,7 +51,7 @@ impl Session {
 }
 
 /// Lines that reach for the person's authority. `STATE` is the state directory.
-const LINES: [&str; 40] = [
+const LINES: [&str; 53] = [
     "rawko approve claude-s1",
     "rawko --color never approve claude-s1",
     "rawko mcp < calls.json",
@@ -92,9 +92,22 @@ const LINES: [&str; 40] = [
     "cp other.json .claude/settings.json",
     "git checkout HEAD~1 -- .claude",
     "python3 -c \"open('.rawko/config.yaml','w')\"",
+    "git checkout -- .",
+    "git restore .",
+    "git stash",
+    "git stash -u",
+    "git clean -fdx",
+    "git reset --hard",
+    "git switch other",
+    "git checkout other",
+    "rm -rf ./.*",
+    "rm -rf .cl*",
+    "find . -delete",
+    "find . -name settings.json -delete",
+    "git ls-files | xargs rm",
 ];
 /// Ordinary lines of the same programs.
-const CONTROLS: [&str; 12] = [
+const CONTROLS: [&str; 18] = [
     "rawko show claude-s1",
     "rawko check .rawko/charts",
     "rawko ps && rawko history claude-s1",
@@ -107,6 +120,12 @@ const CONTROLS: [&str; 12] = [
     "git commit -am 'fix: a state'",
     "cargo test && python3 -m pytest",
     "ls -la ~",
+    "git checkout -- notes.txt",
+    "git stash list",
+    "git restore --staged .",
+    "find . -name '*.py'",
+    "find . -name '*.pyc' -delete",
+    "rm -rf *.log",
 ];
 
 #[test]

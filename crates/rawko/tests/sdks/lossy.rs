@@ -39,11 +39,47 @@ fn relay(mut client: TcpStream, upstream: &str, posts: &AtomicUsize, lost: &[usi
     let mut server = TcpStream::connect(upstream).unwrap();
     server.write_all(head.join("\r\n").as_bytes()).unwrap();
     server.write_all(&body).unwrap();
-    let mut response = Vec::new();
-    server.read_to_end(&mut response).unwrap();
-    if !is_lost {
-        let _ = client.write_all(&response);
+    if is_lost {
+        server.read_to_end(&mut Vec::new()).unwrap();
+    } else {
+        // A stream has no end.
+        let _ = std::io::copy(&mut server, &mut client);
     }
+}
+
+/// Starts a proxy whose first stream begins and then brings nothing, and stays open, as when a NAT forgets a connection.
+fn silent_proxy(upstream: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let upstream = upstream.strip_prefix("http://").unwrap().to_owned();
+    let streams = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let (upstream, streams) = (upstream.clone(), Arc::clone(&streams));
+            std::thread::spawn(move || silent_relay(client, &upstream, &streams));
+        }
+    });
+    address
+}
+
+fn silent_relay(mut client: TcpStream, upstream: &str, streams: &AtomicUsize) {
+    let Some((head, body)) = request(&mut client) else { return };
+    if head.starts_with("GET /v1/stream") && streams.fetch_add(1, Ordering::Relaxed) == 0 {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        client.write_all(head.as_bytes()).unwrap();
+        // Until the client closes it.
+        while client.read(&mut [0; 64]).is_ok_and(|amount| amount > 0) {}
+        return;
+    }
+    let mut server = TcpStream::connect(upstream).unwrap();
+    let lines = head.lines().filter(|line| {
+        !line.to_ascii_lowercase().starts_with("connection:")
+            && !line.to_ascii_lowercase().starts_with("host:")
+    });
+    let head: Vec<&str> = lines.chain(["connection: close"]).collect();
+    server.write_all(format!("{}\r\nhost: {upstream}\r\n\r\n", head.join("\r\n")).as_bytes()).unwrap();
+    server.write_all(&body).unwrap();
+    let _ = std::io::copy(&mut server, &mut client);
 }
 
 /// Reads the head and the body of a request.
@@ -74,5 +110,16 @@ fn a_start_whose_response_is_lost_is_found_again_by_its_id() {
         served.url = proxy(&served.url, &[0, 3]);
         let said = finish(&mut served.script(language, &language.of_tests("lost"), TOKEN));
         assert_eq!(said, "started mine\nrawko::api::exists false\nrawko::api::exists true\n");
+    }
+}
+
+#[test]
+fn a_stream_that_falls_silent_is_opened_again() {
+    for language in [Language::Python, Language::Node] {
+        let mut served = project(SETTINGS);
+        let _server = served.serve();
+        served.url = silent_proxy(&served.url);
+        let printed = finish(&mut served.script(language, &language.of_tests("silent"), TOKEN));
+        assert_eq!(printed, "failed true\n");
     }
 }

@@ -87,6 +87,32 @@ cancelled RunFailed
     }
 }
 
+/// Progress reaches only who listens while it happens, so the answers take a moment.
+#[test]
+fn a_task_streams_its_text_and_is_continued_with_a_message() {
+    const SCRIPT: &str = "\
+- agent: writer
+  steps: [{text: A greeting., delay_ms: 1500}, {text: Hi., delay_ms: 1500}]
+- agent: arbiter
+  steps:
+    - data: {type: COMPLETE, reason: it is written, summary: it is written}
+    - data: {type: COMPLETE, reason: it is shorter, summary: it is shorter}
+";
+    for language in [Language::Python, Language::Node] {
+        let served = project(SETTINGS);
+        fs::write(served.folder.path().join(".rawko/script.yaml"), SCRIPT).unwrap();
+        let _server = served.serve();
+        let printed = finish(&mut served.script(language, &language.of_tests("task"), TOKEN));
+        let expected = "\
+streamed A greeting.
+task succeeded
+streamed Hi.
+continued succeeded
+";
+        assert_eq!(printed, expected);
+    }
+}
+
 /// `check` knows the types of a service by the settings; the program must have the same.
 #[test]
 fn a_program_is_refused_for_its_role_its_names_and_its_schemas() {

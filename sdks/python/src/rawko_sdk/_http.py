@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from typing import Any, AsyncIterator, Mapping
+from typing import Any, AsyncIterator, Awaitable, Mapping
 from urllib.parse import urlsplit
 
 from .errors import ApiError, ConnectionLost
@@ -17,6 +17,8 @@ _LINE_BYTES_MAX = 16 * 1024 * 1024
 _CONNECT_SECONDS = 10.0
 # Some operations, such as the health of agents, take a while.
 _RESPONSE_SECONDS = 300.0
+# The server sends a comment to each stream every 15 seconds.
+SILENCE_SECONDS = 45.0
 
 
 class Address:
@@ -43,16 +45,29 @@ class Response:
     def close(self) -> None:
         self.writer.close()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the body as it arrives."""
+    async def chunks(self, silence: float = SILENCE_SECONDS) -> AsyncIterator[bytes]:
+        """Yields the body as it arrives. A connection that is silent for `silence` seconds is lost."""
+
+        async def within(reading: Awaitable[bytes]) -> bytes:
+            try:
+                return await asyncio.wait_for(reading, silence)
+            except asyncio.TimeoutError:
+                raise ConnectionLost(f"the server sent nothing for {silence:g} s") from None
+
         try:
             if "chunked" in self.headers.get("transfer-encoding", ""):
-                while size := int((await self.reader.readuntil(b"\r\n")).split(b";")[0], 16):
-                    yield (await self.reader.readexactly(size + 2))[:-2]
+                while size := int((await within(self.reader.readuntil(b"\r\n"))).split(b";")[0], 16):
+                    yield (await within(self.reader.readexactly(size + 2)))[:-2]
             elif "content-length" in self.headers:
-                yield await self.reader.readexactly(int(self.headers["content-length"]))
+                # In parts, so that a large body on a slow connection is not taken for silence.
+                left = int(self.headers["content-length"])
+                while left:
+                    if not (data := await within(self.reader.read(min(left, 65536)))):
+                        raise EOFError(f"{left} bytes are missing")
+                    left -= len(data)
+                    yield data
             else:
-                while data := await self.reader.read(65536):
+                while data := await within(self.reader.read(65536)):
                     yield data
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             raise ConnectionLost(f"the response was cut off: {error}") from error

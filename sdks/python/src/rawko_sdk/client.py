@@ -13,7 +13,7 @@ from typing import Any, AsyncGenerator
 from urllib.parse import quote, urlencode
 
 from . import types
-from ._http import Address, open_request, problem_of
+from ._http import SILENCE_SECONDS, Address, open_request, problem_of
 from .api import Api
 from .errors import ApiError, ConnectionLost
 
@@ -48,14 +48,24 @@ class RunFailed(Exception):
 class Client(Api):
     """A connection to `rawko serve`. Requests that could not be sent or answered are repeated with the same key."""
 
-    def __init__(self, url: str | None = None, token: str | None = None, *, retry_for: float = 60.0) -> None:
-        """`url` and `token` default to RAWKO_URL and RAWKO_TOKEN. `retry_for`: seconds to survive a restart."""
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        retry_for: float = 60.0,
+        silence: float = SILENCE_SECONDS,
+    ) -> None:
+        """`url` and `token` default to RAWKO_URL and RAWKO_TOKEN. `retry_for`: seconds to survive a restart.
+
+        `silence`: a stream that brings nothing for so many seconds is opened again; the server sends something every 15."""
         self._address = Address(url or os.environ.get("RAWKO_URL") or URL)
         token = token or os.environ.get("RAWKO_TOKEN")
         self._headers = {"Accept": "application/json", "Connection": "close"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._retry_for = retry_for
+        self._silence = silence
 
     async def start(
         self,
@@ -159,7 +169,7 @@ class Client(Api):
             raise await problem_of(response)
         try:
             pending = b""
-            async for chunk in response.chunks():
+            async for chunk in response.chunks(self._silence):
                 *frames, pending = (pending + chunk).split(b"\n\n")
                 for frame in frames:
                     if event := _event_of(frame.decode()):

@@ -17,6 +17,7 @@ use crate::provider::{ErrorCode, ProviderError};
 /// A script that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", shown(.source_text, .findings))]
+#[non_exhaustive]
 pub struct ScriptProblem {
     /// Text and name of the script, for showing locations.
     pub source_text: SourceFile,

@@ -1,0 +1,246 @@
+//! Commands of git that change the working tree: with paths they change these, without paths the whole tree.
+
+use std::path::{Path, PathBuf};
+
+use super::TreeChange;
+use super::cover::{Coverage, has_wildcard};
+use crate::shell::{self, Simple, Word};
+
+const NARROWER: &str = "name the files or directories to change, such as `src`, or exclude these: \
+                        `-- . ':!.claude' ':!.rawko'`";
+const NARROWER_RESET: &str =
+    "restore what you need: `git restore --source=COMMIT --staged --worktree -- src`";
+/// Commands that bring another version of the tree. Its content is not known here.
+const REPLACING: [&str; 15] = [
+    "am",
+    "bisect",
+    "checkout-index",
+    "cherry-pick",
+    "filter-branch",
+    "merge",
+    "merge-index",
+    "pull",
+    "quiltimport",
+    "read-tree",
+    "rebase",
+    "revert",
+    "sparse-checkout",
+    "subtree",
+    "svn",
+];
+
+/// A command of git, without the options before it.
+struct GitCommand<'c> {
+    name: &'c str,
+    args: &'c [Word],
+    bases: Vec<PathBuf>,
+    coverage: &'c Coverage<'c>,
+}
+
+pub(super) fn change(simple: &Simple, coverage: &Coverage<'_>) -> Option<TreeChange> {
+    let (mut at, mut directory) = (0, None);
+    let args = simple.args();
+    while let Some(text) = args.get(at).and_then(Word::known).filter(|text| text.starts_with('-')) {
+        let takes_next = shell::git_value_options().contains(&text);
+        if takes_next && ["-C", "--work-tree"].contains(&text) {
+            directory = args.get(at + 1);
+        }
+        at += 1 + usize::from(takes_next);
+    }
+    let name = args.get(at)?.known()?;
+    let bases = coverage.bases_of(directory);
+    let command = GitCommand { name, args: args.get(at + 1..).unwrap_or_default(), bases, coverage };
+    let shown = || format!("git {name}");
+    match command.effect()? {
+        Effect::Removes => Some(TreeChange::Refused(shown(), NARROWER)),
+        Effect::Resets => Some(TreeChange::Refused(shown(), NARROWER_RESET)),
+        Effect::Replaces => Some(TreeChange::Asked(shown())),
+    }
+}
+
+enum Effect {
+    Removes,
+    Resets,
+    Replaces,
+}
+
+impl GitCommand<'_> {
+    fn effect(&self) -> Option<Effect> {
+        match self.name {
+            "checkout" => self.checkout(),
+            "restore" => {
+                let only_index = self.has(&["--staged", "-S"]) && !self.has(&["--worktree", "-W"]);
+                let covers = self.paths_cover(self.after_dashes().unwrap_or_else(|| self.positional()));
+                (!only_index && (covers || self.reads_paths())).then_some(Effect::Removes)
+            }
+            "reset" if self.has(&["--hard"]) => self.is_above_repository().then_some(Effect::Resets),
+            "reset" => self.whole_if(self.has(&["--merge", "--keep"])),
+            "clean" => {
+                let does_nothing = self.has(&["--dry-run"]) || self.has_letter('n');
+                let paths = self.after_dashes().unwrap_or_else(|| self.positional());
+                let covers = match paths.is_empty() {
+                    true => self.bases.iter().any(|base| self.coverage.is_above(base)),
+                    false => self.paths_cover(paths),
+                };
+                (!does_nothing && covers).then_some(Effect::Removes)
+            }
+            "stash" => self.stash(),
+            "switch" => {
+                let (is_new, others) = (self.has(&["-c", "-C", "--create", "--orphan"]), self.positional());
+                self.whole_if(!is_new || others.len() > 1)
+            }
+            "rm" => {
+                let paths = self.after_dashes().unwrap_or_else(|| self.positional());
+                (!self.has(&["--cached", "-n"]) && self.paths_cover(paths)).then_some(Effect::Removes)
+            }
+            "apply" => {
+                let only_looks = ["--check", "--stat", "--numstat", "--summary", "--cached"];
+                self.whole_if(!self.has(&only_looks))
+            }
+            name if REPLACING.contains(&name) => self.whole_if(true),
+            // An alias may be anything.
+            name => self.whole_if(!shell::is_git_command(name)),
+        }
+    }
+
+    fn checkout(&self) -> Option<Effect> {
+        if let Some(paths) = self.after_dashes() {
+            return (self.paths_cover(paths)).then_some(Effect::Removes);
+        }
+        if self.reads_paths() {
+            return Some(Effect::Removes);
+        }
+        let others = self.positional();
+        if self.has(&["-b", "-B", "--orphan"]) {
+            return self.whole_if(others.len() > 1);
+        }
+        let exists = |word: &Word| {
+            let text = word.known().unwrap_or(".");
+            self.bases.iter().any(|base| base.join(text).symlink_metadata().is_ok())
+        };
+        match others.as_slice() {
+            [] => (self.has(&["-f", "--force"]) && self.is_above_repository()).then_some(Effect::Resets),
+            [only] if !exists(only) && !only.known().is_some_and(|text| text.starts_with(':')) => {
+                self.whole_if(true)
+            }
+            [_] => self.paths_cover(others).then_some(Effect::Removes),
+            [first, paths @ ..] => {
+                let first = exists(first).then(|| vec![*first]).unwrap_or_default();
+                let paths = first.into_iter().chain(paths.iter().copied()).collect();
+                self.paths_cover(paths).then_some(Effect::Removes)
+            }
+        }
+    }
+
+    fn stash(&self) -> Option<Effect> {
+        let others = self.positional();
+        let paths = self.after_dashes();
+        let word = others.first().and_then(|word| word.known()).unwrap_or("push");
+        match word {
+            "list" | "show" | "drop" | "clear" | "create" | "store" => None,
+            "pop" | "apply" | "branch" => self.whole_if(true),
+            "push" | "save" if self.reads_paths() => Some(Effect::Removes),
+            "push" => match paths.or_else(|| self.stashed(&others)) {
+                Some(paths) if !paths.is_empty() => self.paths_cover(paths).then_some(Effect::Removes),
+                Some(_) | None => self.is_above_repository().then_some(Effect::Removes),
+            },
+            _ => self.is_above_repository().then_some(Effect::Removes),
+        }
+    }
+
+    /// Returns the paths of `git stash push PATH…`, without the message.
+    fn stashed<'w>(&self, others: &[&'w Word]) -> Option<Vec<&'w Word>> {
+        let has_message = self.has(&["-m", "--message"]);
+        let paths = others.get(1 + usize::from(has_message)..)?;
+        (!paths.is_empty()).then(|| paths.to_vec())
+    }
+
+    fn whole_if(&self, replaces: bool) -> Option<Effect> {
+        (replaces && self.is_above_repository()).then_some(Effect::Replaces)
+    }
+
+    /// Returns true if the repository of a working directory contains a gate: the nearest one, whichever directory of it
+    /// the command runs in.
+    fn is_above_repository(&self) -> bool {
+        self.bases.iter().any(|base| {
+            let top = toplevel(base);
+            self.coverage.is_above(top.as_deref().unwrap_or(base))
+        })
+    }
+
+    fn paths_cover(&self, paths: Vec<&Word>) -> bool {
+        let mut excluded = Vec::new();
+        let mut covers = false;
+        for word in &paths {
+            let Some(text) = word.known() else {
+                covers |= self.coverage.reaches(word);
+                continue;
+            };
+            match text.strip_prefix(":!").or_else(|| text.strip_prefix(":^")) {
+                Some(path) => {
+                    excluded.push(PathBuf::from(path.trim_end_matches("/**").trim_end_matches('/')))
+                }
+                None => covers |= self.bases.iter().any(|base| self.path_covers(base, text)),
+            }
+        }
+        // With nothing but exclusions, everything else is meant.
+        covers |= !paths.is_empty() && paths.len() == excluded.len();
+        covers && !self.coverage.are_excluded(&self.bases, &excluded)
+    }
+
+    fn path_covers(&self, base: &Path, text: &str) -> bool {
+        let (base, path) = match text.strip_prefix(":/") {
+            Some(path) => (toplevel(base).unwrap_or_else(|| base.to_owned()), path),
+            // Other magic: `:(glob)`, `:(icase)`.
+            None if text.starts_with(':') => return self.is_above_repository(),
+            None => (base.to_owned(), text),
+        };
+        match has_wildcard(path) {
+            true => self.coverage.git_pattern_matches(&base, path),
+            false => self.coverage.is_above(&base.join(path)),
+        }
+    }
+
+    /// Returns the words that are neither options nor after `--`.
+    fn positional(&self) -> Vec<&Word> {
+        let mut before = self.args.iter().take_while(|word| !word.is("--"));
+        let mut found = Vec::new();
+        while let Some(word) = before.next() {
+            match word.known() {
+                // Their values are no paths.
+                Some("-e" | "--exclude" | "-s" | "--source") => drop(before.next()),
+                // `-` is the previous branch.
+                Some(text) if text.starts_with('-') && text != "-" => {}
+                Some(_) | None => found.push(word),
+            }
+        }
+        found
+    }
+
+    fn after_dashes(&self) -> Option<Vec<&Word>> {
+        let at = self.args.iter().position(|word| word.is("--"))?;
+        let after: Vec<&Word> = self.args[at + 1..].iter().collect();
+        (!after.is_empty()).then_some(after)
+    }
+
+    fn has(&self, options: &[&str]) -> bool {
+        self.args.iter().any(|word| options.iter().any(|option| word.is(option)))
+    }
+
+    fn has_letter(&self, letter: char) -> bool {
+        self.args.iter().filter_map(Word::known).any(|text| {
+            text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(letter))
+        })
+    }
+
+    fn reads_paths(&self) -> bool {
+        let reads = |text: &str| text.starts_with("--pathspec-from-file");
+        self.args.iter().filter_map(Word::known).any(reads)
+    }
+}
+
+/// Returns the directory of the repository that contains a directory.
+fn toplevel(base: &Path) -> Option<PathBuf> {
+    let base = base.canonicalize().ok()?;
+    base.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
+}
