@@ -293,12 +293,7 @@ fn properties(random: &mut Random, chart: &Chart) -> Vec<Property> {
         Property::Always(Expr::Not(Box::new(expr(random, chart, 3, true)))),
         Property::Before(expr(random, chart, 1, false), expr(random, chart, 1, false)),
         Property::Within(at_rest(random), at_rest(random), 1 + random.below(3)),
-        Property::LeadsTo {
-            from: at_rest(random),
-            to: at_rest(random),
-            people_answer,
-            events_arrive,
-        },
+        Property::LeadsTo { from: at_rest(random), to: at_rest(random), people_answer, events_arrive },
     ];
     for _ in 0..random.below(4) {
         let depth = 1 + random.below(4);
