@@ -21,6 +21,7 @@ mod fallible;
 mod graph;
 mod inputs;
 mod liveness;
+mod ltl;
 mod machine;
 mod manifest;
 mod mode;

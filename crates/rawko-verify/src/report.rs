@@ -52,6 +52,8 @@ pub struct PropertyReport {
     pub bound: String,
     /// A shortest violation.
     pub trace: Option<Counterexample>,
+    /// An own property as a formula of linear temporal logic.
+    pub ltl: Option<String>,
 }
 
 impl VerifyReport {
@@ -82,6 +84,15 @@ impl VerifyReport {
 }
 
 impl PropertyReport {
+    pub(crate) fn new(
+        name: &str,
+        verdict: PropertyVerdict,
+        bound: String,
+        trace: Option<Counterexample>,
+    ) -> Self {
+        Self { name: name.to_owned(), verdict, bound, trace, ltl: None }
+    }
+
     fn to_value(&self) -> Value {
         let mut map = Map::default();
         map.insert("name".into(), Value::str(&self.name));
@@ -89,6 +100,9 @@ impl PropertyReport {
         map.insert("bound".into(), Value::str(&self.bound));
         let trace = self.trace.as_ref().map_or(Value::Null, Counterexample::to_value);
         map.insert("trace".into(), trace);
+        if let Some(ltl) = &self.ltl {
+            map.insert("ltl".into(), Value::str(ltl));
+        }
         Value::Map(map.into())
     }
 }

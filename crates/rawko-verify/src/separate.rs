@@ -6,12 +6,22 @@ use rawko_core::World;
 
 use crate::builtin::BUILT_IN;
 use crate::explore::ExplorationLimits;
+use crate::ltl;
 use crate::model::Model;
 use crate::report::VerifyReport;
 use crate::verdicts::verify_together;
 
 /// Verifies the first chart; the others may be invoked by it.
 pub fn verify(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<VerifyReport> {
+    let mut report = verify_each(charts, world, limits)?;
+    let own = charts.first().into_iter().flat_map(|model| &model.properties);
+    for (judged, property) in report.properties.iter_mut().skip(BUILT_IN.len()).zip(own) {
+        judged.ltl = Some(ltl::formula(property));
+    }
+    Some(report)
+}
+
+fn verify_each(charts: &[Model], world: &World, limits: &ExplorationLimits<'_>) -> Option<VerifyReport> {
     let model = charts.first()?;
     let is_timed = |property: &&Property| matches!(property.kind, PropertyKind::Within { .. });
     if model.properties.iter().filter(is_timed).count() < 2 {

@@ -233,8 +233,7 @@ impl Verification<'_> {
     }
 
     fn judge(&self, question: PropertyQuestion<'_>) -> PropertyReport {
-        let report =
-            |verdict, bound, trace| PropertyReport { name: question.name.to_owned(), verdict, bound, trace };
+        let report = |verdict, bound, trace| PropertyReport::new(question.name, verdict, bound, trace);
         if let Some((_, Some(LEADS_MAX..))) = question.own {
             let bound = format!("only the first {LEADS_MAX} `leads_to` properties are judged");
             return report(PropertyVerdict::Unknown, bound, None);

@@ -284,21 +284,27 @@ fn node(parent: usize, kind: Kind) -> Node {
     Node { parent, kind, initial: 0, last: 0, entry: Vec::new(), exit: Vec::new(), invoke: None }
 }
 
-/// One property of each form.
+/// One property of each form, and some more of random forms that need no monitor in the model.
 fn properties(random: &mut Random, chart: &Chart) -> Vec<Property> {
     let at_rest = |random: &mut Random| expr(random, chart, 2, true);
-    vec![
+    let (people_answer, events_arrive) = (random.chance(40), random.chance(40));
+    let mut properties = vec![
         Property::Never(expr(random, chart, 3, true)),
         Property::Always(Expr::Not(Box::new(expr(random, chart, 3, true)))),
         Property::Before(expr(random, chart, 1, false), expr(random, chart, 1, false)),
         Property::Within(at_rest(random), at_rest(random), 1 + random.below(3)),
-        Property::LeadsTo {
-            from: at_rest(random),
-            to: at_rest(random),
-            people_answer: random.chance(40),
-            events_arrive: random.chance(40),
-        },
-    ]
+        Property::LeadsTo { from: at_rest(random), to: at_rest(random), people_answer, events_arrive },
+    ];
+    for _ in 0..random.below(4) {
+        let depth = 1 + random.below(4);
+        let one = |random: &mut Random| expr(random, chart, depth, true);
+        properties.push(match random.below(4) {
+            0 => Property::Never(Expr::And(Box::new(one(random)), Box::new(one(random)))),
+            1 => Property::Always(Expr::Or(Box::new(one(random)), Box::new(one(random)))),
+            _ => Property::LeadsTo { from: one(random), to: one(random), people_answer, events_arrive },
+        });
+    }
+    properties
 }
 
 /// An expression; only with `is_any` it may negate and read the context.

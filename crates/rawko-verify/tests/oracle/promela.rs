@@ -239,20 +239,20 @@ impl Writer<'_> {
         let (up, over) = (self.one(One::Up), self.one(One::Over));
         let at_rest = |one: &Expr| self.expr(one).replace(&format!("(rest && {over})"), &over);
         let _ = writeln!(out, "ltl runs {{ [] !{} }}", self.one(One::Runaway));
-        if let Property::Never(one) = &properties[0] {
-            let _ = writeln!(out, "ltl p0 {{ [] (!{up} || !({})) }}", at_rest(one));
-        }
-        if let Property::Always(one) = &properties[1] {
-            let _ = writeln!(out, "ltl p1 {{ [] (!{up} || ({})) }}", at_rest(one));
-        }
         let (bad2, bad3, fair) = (self.one(One::Bad2), self.one(One::Bad3), self.one(One::Fair));
-        let _ = writeln!(out, "ltl p2 {{ [] !{bad2} }}\nltl p3 {{ [] !{bad3} }}");
-        if let Property::LeadsTo { from, to, .. } = &properties[4] {
-            let (from, to) = (at_rest(from), at_rest(to));
-            let _ = writeln!(
-                out,
-                "ltl p4 {{ ([] <> ({fair})) -> ([] (({up} && ({from})) -> <> ({up} && ({to})))) }}"
-            );
+        // The formulas of `rawko verify --json`; a run that has ended stays where it is.
+        for (number, property) in properties.iter().enumerate() {
+            let formula = match property {
+                Property::Never(one) => format!("[] (!{up} || !({}))", at_rest(one)),
+                Property::Always(one) => format!("[] (!{up} || ({}))", at_rest(one)),
+                Property::Before(..) => format!("[] !{bad2}"),
+                Property::Within(..) => format!("[] !{bad3}"),
+                Property::LeadsTo { from, to, .. } => {
+                    let (from, to) = (at_rest(from), at_rest(to));
+                    format!("([] <> ({fair})) -> ([] (({up} && ({from})) -> <> ({up} && ({to}))))")
+                }
+            };
+            let _ = writeln!(out, "ltl p{number} {{ {formula} }}");
         }
     }
 

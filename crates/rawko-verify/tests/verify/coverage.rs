@@ -9,7 +9,7 @@ use rawko_verify::{ExplorationLimits, Storage, cover};
 
 use crate::support::model;
 
-/// The context tells which of two transitions with the same event and target was taken.
+/// The context shows which of two transitions with the same event and target was taken.
 const GUARDED: &str = "
 id: g
 initial: a

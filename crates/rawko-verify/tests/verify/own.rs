@@ -278,3 +278,26 @@ states:
         ],
     );
 }
+
+#[test]
+fn own_properties_have_formulas() {
+    let chart = "
+id: c
+initial: a
+states: {a: {on: {GO: b}, after: {1h: b}}, b: {type: final}}
+properties:
+  n: {never: \"in('a') and in('b')\"}
+  a: {always: \"in('a') or ended()\"}
+  b: {before: {first: \"in('a')\", then: \"ended()\"}}
+  w: {within: {from: \"in('a')\", to: \"ended()\", time: 90m}}
+  l: {leads_to: {from: \"in('a')\", to: \"ended()\"}, assume: [people_answer, events_arrive]}
+";
+    let report = report(&[chart]);
+    let ltl = |name: &str| report.property(name).unwrap().ltl.clone().unwrap();
+    assert_eq!(ltl("n"), "G !(in('a') and in('b'))");
+    assert_eq!(ltl("a"), "G (in('a') or ended())");
+    assert_eq!(ltl("b"), "!(ended()) W (in('a'))");
+    assert_eq!(ltl("w"), "G (entered(in('a')) -> F[0, 90m] (ended()))");
+    assert_eq!(ltl("l"), "people_answer & events_arrive -> G ((in('a')) -> F (ended()))");
+    assert_eq!(report.property("no_trap").unwrap().ltl, None);
+}

@@ -55,14 +55,14 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  b4dab4c6d805  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
-        task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
-        trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
+        task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
+        trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -94,14 +94,14 @@ fn instances_are_listed_newest_first() {
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  b4dab4c6d805  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
-        task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
-        trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
+        task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
+        trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }

@@ -26,6 +26,7 @@ mod jobs;
 mod looking;
 mod merging;
 mod migrating;
+mod migration_kills;
 mod operations;
 mod parking;
 mod pausing;
