@@ -24,7 +24,7 @@ const BATCH = `statechart:
         onDone: charged
         onError: failed
     charged: {type: final}
-    failed: {type: final}
+    failed: {type: final, tags: [failed]}
 `;
 
 // What is saved must be trusted like anything else: nothing is trusted from outside here.
@@ -260,7 +260,7 @@ const HOLE = `statechart:
     deploying:
       invoke: {id: deploy, src: charge_card, onDone: done, onError: failed}
     done: {type: final}
-    failed: {type: final}
+    failed: {type: final, tags: [failed]}
   properties:
     approval_first: {before: {first: "in('approved')", then: "invoked('deploy')"}}
 `;

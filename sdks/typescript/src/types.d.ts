@@ -127,8 +127,10 @@ export interface Ask {
 }
 
 export interface Audit {
-  /** The last lines, oldest first. */
+  /** The last lines, or those before the cursor, oldest first. */
   lines: Array<Line>;
+  /** `cursor` of the page with earlier lines; null at the beginning. */
+  next?: string | null;
   v: number;
 }
 
@@ -1468,11 +1470,11 @@ export interface UsagePart {
   /** `null` for the arbiter and charts. */
   agent?: string | null;
   cost_usd: number;
-  /** Day on which the instance was created, UTC. */
+  /** Day of the usage, UTC. */
   day: string;
   /** `null` for usage that names no model: tool calls, and what a program reports. */
   model?: string | null;
-  /** Instances with usage. */
+  /** Instances whose usage began on that day. */
   runs: number;
   tokens: number;
   tool_calls: number;
@@ -1502,8 +1504,8 @@ export interface Operations {
   "GET /v1/agents/{name}": { path: { name: string }; query: {}; body: undefined; result: AgentDetails };
   /** List pending requests to people */
   "GET /v1/approvals": { path: {}; query: { limit?: number; cursor?: string }; body: undefined; result: Approvals };
-  /** Read the end of the audit log */
-  "GET /v1/audit": { path: {}; query: { instance?: string; limit?: number }; body: undefined; result: Audit };
+  /** Read the audit log */
+  "GET /v1/audit": { path: {}; query: { instance?: string; limit?: number; cursor?: string }; body: undefined; result: Audit };
   /** List channels */
   "GET /v1/channels": { path: {}; query: {}; body: undefined; result: ChannelList };
   /** Create a channel */
@@ -1585,7 +1587,7 @@ export interface Operations {
   /** Read the schema of charts, and the names that they may refer to */
   "GET /v1/schema": { path: {}; query: {}; body: undefined; result: Language };
   /** Search instances */
-  "GET /v1/search": { path: {}; query: { q: string; chart?: string; except?: Array<string>; children?: boolean; limit?: number }; body: undefined; result: Found };
+  "GET /v1/search": { path: {}; query: { q: string; chart?: string; except?: Array<string>; status?: Array<"running" | "waiting" | "paused" | "stalled" | "ended">; outcome?: Array<"succeeded" | "failed" | "limit" | "loop" | "stuck" | "cancelled">; waits?: Array<"nothing" | "work" | "person" | "timer" | "event" | "paused">; children?: boolean; limit?: number }; body: undefined; result: Found };
   /** List the services that other programs provide */
   "GET /v1/services": { path: {}; query: {}; body: undefined; result: ServiceList };
   /** Log out */

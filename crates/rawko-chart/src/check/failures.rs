@@ -1,6 +1,6 @@
 //! Failures that end as successes: a final state that is named or reached like a failure but whose output reports
-//! success, and a failure or limit that leads directly to a final state of success. Names and outputs are only read
-//! where they are literal; computed ones are not reported.
+//! success, or that has neither output nor tag for the failure; and a failure or limit that leads directly to a final state of
+//! success. Names and outputs are only read where they are literal; computed ones are not reported.
 
 use rawko_core::{DataTemplate, NodeId, NodeKind, TransitionTrigger, Value};
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
         let edges = incoming.get(&id).map(Vec::as_slice).unwrap_or_default();
         match verdict(index.node(id).output.as_deref()) {
             ReportedOutcome::Success => claims_success(index, id, edges, findings),
-            ReportedOutcome::Silent => {}
+            ReportedOutcome::Silent => counts_as_success(index, id, edges, findings),
             ReportedOutcome::Other => continue,
         }
         if index.parent(id) == Some(NodeId::ROOT) && words::sound_like_success(&index.node(id).key) {
@@ -106,6 +106,38 @@ fn claims_success(
         finding
             .label("its output reports success")
             .help("report the failure in the output, so that the caller can detect it"),
+    );
+}
+
+/// Tags of a top-level final state that make the outcome of the instance another one than `succeeded`.
+const OUTCOME_TAGS: [&str; 6] = ["limit", "loop", "stuck", "cancelled", "error", "failed"];
+
+/// Reports a final state for a failure whose instances have the outcome `succeeded`: only tags decide that.
+fn counts_as_success(
+    index: &ChartIndex<'_>,
+    id: NodeId,
+    edges: &[&TransitionEdge<'_>],
+    findings: &mut Vec<Finding>,
+) {
+    let node = index.node(id);
+    let is_tagged = |tag: &String| OUTCOME_TAGS.contains(&tag.as_str());
+    if index.parent(id) != Some(NodeId::ROOT)
+        || !words::sound_like_failure(&node.key)
+        || node.docs.as_ref().is_some_and(|docs| docs.tags.iter().any(is_tagged))
+    {
+        return;
+    }
+    let Some(failure) = edges.iter().find(|edge| is_failure(edge)) else { return };
+    let tag = if words::sound_like_limit(&node.key) { "limit" } else { "failed" };
+    findings.push(
+        FAILURE_REPORTS_SUCCESS
+            .at(
+                index.key_span(id),
+                format!("instances that end in `{}` have the outcome `succeeded`", index.path(id)),
+            )
+            .label("no tag says otherwise")
+            .related(index.target_span(failure), "a failure leads here")
+            .help(format!("add `tags: [{tag}]`, so that lists and callers see the failure")),
     );
 }
 

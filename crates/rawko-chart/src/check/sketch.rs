@@ -9,7 +9,7 @@
 
 use rawko_core::expr::{self, Expr, NameResolver};
 use rawko_core::{
-    ActionBlueprint, ActionKind, Blueprint, ContextKey, DataTemplate, Delay, Guard, HistoryVariant,
+    ActionBlueprint, ActionKind, Blueprint, ContextKey, DataTemplate, Delay, Docs, Guard, HistoryVariant,
     InitialSpec, InvokeSpec, NodeId, NodeKind, NodeSpec, Slot, TransitionSpec, TransitionTargets,
     TransitionTrigger, Unhandled, Value,
 };
@@ -172,6 +172,8 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let slot = Keys.context_key(key).unwrap_or_else(|| panic!("no key `{key}`"));
         let kind = ActionKind::Assign(vec![(slot, Expr::literal(Value::Null))]);
         nodes[number].entry.push(ActionBlueprint::new("set", kind));
+    } else if let Some(tag) = item.strip_prefix("tag ") {
+        nodes[number].docs = Some(Box::new(Docs { tags: vec![tag.to_owned()], ..Docs::default() }));
     } else if let Some(output) = item.strip_prefix("output ") {
         let output: serde_json::Value = serde_json::from_str(output).expect("output is JSON");
         nodes[number].output = Some(Box::new(DataTemplate::Literal(Value::from_json(output))));

@@ -94,7 +94,7 @@ async fn a_task_costs_what_its_running_agent_has_spent() {
         let answer = api.get(path).await.ok();
         assert_eq!(answer.pointer(&format!("{row}/spent")), Some(&spent), "{path}");
     }
-    send(&api, "t.one.0", "END").await;
+    send(&api, "t.spender.0", "END").await;
     api.host.settled("t", Duration::ZERO).await.unwrap();
     let ended: Value = api.get("/v1/instances/t").await.ok();
     assert_eq!((&ended["configuration"], &ended["spent"]), (&json!(["limited"]), &spent), "counted once");
@@ -108,12 +108,13 @@ async fn a_fork_has_not_spent_what_its_origin_had() {
     let one = r#""1970-01-01" "demo/x" 100 0.5 0 1"#;
     let calls = |calls: u64| format!(r#""1970-01-01" null 0 0.0 {calls} 0"#);
     assert_eq!(parts(&api).await, [calls(1), one.to_owned()], "the agent runs");
-    send(&api, "t.one.0", "END").await;
+    send(&api, "t.spender.0", "END").await;
     api.host.settled("t", Duration::ZERO).await.unwrap();
     api.post("/v1/instances/t/fork", json!({"id": "f"})).await.ok();
     assert_eq!(parts(&api).await, [calls(1), one.to_owned()], "the fork has done nothing");
     send(&api, "f", "MORE").await;
-    send(&api, "f.two.1", "END").await;
+    let children = api.get("/v1/instances/f").await.ok()["children"].take();
+    send(&api, children[0].as_str().unwrap(), "END").await;
     api.host.settled("f", Duration::ZERO).await.unwrap();
     assert_eq!(api.get("/v1/instances/f").await.ok()["spent"]["cost_usd"], 1.0, "its budget counts both");
     let two = r#""1970-01-01" "demo/x" 200 1.0 0 2"#;

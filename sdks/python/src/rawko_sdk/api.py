@@ -29,9 +29,9 @@ class Api:
         """List pending requests to people"""
         return await self.request("GET", "/v1/approvals" + _query(limit=limit, cursor=cursor))
 
-    async def get_audit(self, *, instance: str | None = None, limit: int | None = None) -> types.Audit:
-        """Read the end of the audit log"""
-        return await self.request("GET", "/v1/audit" + _query(instance=instance, limit=limit))
+    async def get_audit(self, *, instance: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Audit:
+        """Read the audit log"""
+        return await self.request("GET", "/v1/audit" + _query(instance=instance, limit=limit, cursor=cursor))
 
     async def get_channels(self) -> types.ChannelList:
         """List channels"""
@@ -193,9 +193,9 @@ class Api:
         """Read the schema of charts, and the names that they may refer to"""
         return await self.request("GET", "/v1/schema")
 
-    async def get_search(self, *, q: str, chart: str | None = None, except_: list[str] | None = None, children: bool | None = None, limit: int | None = None) -> types.Found:
+    async def get_search(self, *, q: str, chart: str | None = None, except_: list[str] | None = None, status: list[Literal["running", "waiting", "paused", "stalled", "ended"]] | None = None, outcome: list[Literal["succeeded", "failed", "limit", "loop", "stuck", "cancelled"]] | None = None, waits: list[Literal["nothing", "work", "person", "timer", "event", "paused"]] | None = None, children: bool | None = None, limit: int | None = None) -> types.Found:
         """Search instances"""
-        return await self.request("GET", "/v1/search" + _query(q=q, chart=chart, except_=except_, children=children, limit=limit))
+        return await self.request("GET", "/v1/search" + _query(q=q, chart=chart, except_=except_, status=status, outcome=outcome, waits=waits, children=children, limit=limit))
 
     async def get_services(self) -> types.ServiceList:
         """List the services that other programs provide"""

@@ -170,7 +170,9 @@ class Ask(TypedDict):
 
 class Audit(TypedDict):
     lines: list[Line]
-    """The last lines, oldest first."""
+    """The last lines, or those before the cursor, oldest first."""
+    next: NotRequired[str | None]
+    """`cursor` of the page with earlier lines; null at the beginning."""
     v: int
 
 
@@ -1558,11 +1560,11 @@ class UsagePart(TypedDict):
     """`null` for the arbiter and charts."""
     cost_usd: float
     day: str
-    """Day on which the instance was created, UTC."""
+    """Day of the usage, UTC."""
     model: NotRequired[str | None]
     """`null` for usage that names no model: tool calls, and what a program reports."""
     runs: int
-    """Instances with usage."""
+    """Instances whose usage began on that day."""
     tokens: int
     tool_calls: int
 

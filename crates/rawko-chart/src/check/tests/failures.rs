@@ -23,10 +23,29 @@ fn a_failure_beside_success_looks_like_one() {
         "
         a: invoke job; done.invoke.job -> complete; error.invoke.job -> failed
         complete (final)
-        failed (final)
+        failed (final): tag failed
         ",
         &[],
     );
+}
+
+#[test]
+fn only_tags_make_the_outcome_a_failure() {
+    let chart = |key: &str, way: &str, more: &str| {
+        format!(
+            "a: invoke job; done.invoke.job -> end; {way} -> {key}; OTHER -> end\nend (final)\n{key} (final){more}"
+        )
+    };
+    let found = "failure_reports_success: instances that end in `failed` have the outcome `succeeded`";
+    check(&chart("failed", "error.invoke.job", ""), &[found]);
+    check(&chart("failed", "error.invoke.job", ": tag important"), &[found]);
+    check(&chart("failed", "timeout.invoke.job", r#": output {"reason": "ok"}"#), &[found]);
+    for tag in ["failed", "error", "limit", "loop", "stuck", "cancelled"] {
+        check(&chart("failed", "error.invoke.job", &format!(": tag {tag}")), &[]);
+    }
+    check(&chart("failed", "error.invoke.job", r#": output {"ok": false}"#), &[]);
+    check(&chart("failed", "DENIED", ""), &[]);
+    check(&chart("closed", "error.invoke.job", ""), &[]);
 }
 
 #[test]
@@ -73,5 +92,4 @@ fn an_output_says_what_the_way_and_the_name_say() {
     );
     check(&chart("failed", r#"{"status": "error"}"#), &[]);
     check(&chart("closed", r#"{"success": false}"#), &[]);
-    check(&chart("failed", r#"{"reason": "ok"}"#), &[]);
 }
