@@ -78,11 +78,17 @@ pub(super) async fn compare(
         let taken_back = control.paths();
         let passed: Vec<String> = results.iter().filter(|now| now.ok).map(|now| now.name.clone()).collect();
         match run(agent_services, control, guards, &judged).await? {
-            Ok((report, overwritten)) if overwritten.is_empty() => match kind {
-                ControlKind::Improved => base.compare(results, &report, &taken_back),
-                ControlKind::Kept => base.disarm(results, &report, &taken_back),
-            },
-            Ok((_, overwritten)) => {
+            Ok(ControlResult { report, overwritten, unended }) if overwritten.is_empty() => {
+                match kind {
+                    ControlKind::Improved => base.compare(results, &report, &taken_back),
+                    ControlKind::Kept => base.disarm(results, &report, &taken_back),
+                }
+                for (check, program) in unended {
+                    let why = format!("`{program}` was ended from within before it came to its end");
+                    base.refuse(results, &[check], &why);
+                }
+            }
+            Ok(ControlResult { overwritten, .. }) => {
                 let why = format!("its run writes what judges it: {}", overwritten.join(", "));
                 base.refuse(results, &judged, &why);
             }
@@ -177,13 +183,21 @@ async fn prepare(
     .await
 }
 
-/// Runs checks while the changes are taken back. Returns the results, and the files that the run itself wrote over.
+struct ControlResult {
+    report: CheckReport,
+    /// Files that the run itself wrote over.
+    overwritten: Vec<String>,
+    /// Checks that pass although a program of theirs did not come to its end, with that program.
+    unended: Vec<(ProjectCheck, String)>,
+}
+
+/// Runs checks while the changes are taken back.
 async fn run(
     agent_services: &AgentServices,
     control: Control,
     guards: Option<Guards>,
     checks: &[ProjectCheck],
-) -> Result<std::io::Result<(CheckReport, Vec<String>)>, ServiceError> {
+) -> Result<std::io::Result<ControlResult>, ServiceError> {
     let Ok(folder) = state_folder(agent_services).map(|state| state.join(FOLDER)) else {
         return Ok(Err(std::io::Error::other("there is no state directory")));
     };
@@ -195,11 +209,20 @@ async fn run(
         Ok(()) => {
             let AgentServices { root, environment, confinement, .. } = agent_services;
             let servers = LanguageServers::default();
-            let (checks, environment, confinement) = match &guards {
+            let (guarded, environment, confinement) = match &guards {
                 Some(guards) => guards.around(checks, environment, confinement),
                 None => (checks.to_owned(), environment.clone(), confinement.clone()),
             };
-            Ok(run_all(&checks, root, &environment, &confinement, &servers).await)
+            let (mut results, mut unended) = (Vec::new(), Vec::new());
+            for (check, guarded) in checks.iter().zip(guarded) {
+                let report = run_all(&[guarded], root, &environment, &confinement, &servers).await;
+                let programs = guards.iter().flat_map(|guards| guards.unended(root, check));
+                let is_passing = report.checks.iter().all(|result| result.ok);
+                let program = programs.take(1).filter(|_| is_passing);
+                unended.extend(program.map(|program| (check.clone(), program)));
+                results.extend(report.checks);
+            }
+            Ok((CheckReport::of(results), unended))
         }
         Err(error) => Err(error),
     };
@@ -209,5 +232,5 @@ async fn run(
     })
     .await?;
     recovered.map_err(|error| not_put_back(&error))?;
-    Ok(report.map(|report| (report, overwritten)))
+    Ok(report.map(|(report, unended)| ControlResult { report, overwritten, unended }))
 }

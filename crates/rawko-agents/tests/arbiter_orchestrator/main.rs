@@ -17,7 +17,11 @@ use serde_json::{Value as Json, json};
 const CHART: &str = include_str!("../../../../charts/orchestrator.yaml");
 
 fn chart() -> Arc<Chart> {
-    let loaded = load(&SourceFile::new("orchestrator.yaml", CHART), &Registry::default());
+    chart_of(CHART)
+}
+
+fn chart_of(text: &str) -> Arc<Chart> {
+    let loaded = load(&SourceFile::new("orchestrator.yaml", text), &Registry::default());
     assert!(loaded.findings.is_empty(), "{:?}", loaded.findings);
     Arc::new(loaded.chart.unwrap())
 }

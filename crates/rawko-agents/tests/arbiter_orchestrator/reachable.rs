@@ -1,9 +1,11 @@
 //! A walk through all reachable states of the orchestrator's chart: no path leads to success while a check fails.
 
+use std::fmt::Write;
+
 use rawko_core::{Event, Now, Snapshot, Value, start, step};
 use serde_json::{Value as Json, json};
 
-use crate::{chart, configuration, events, world};
+use crate::{CHART, chart, chart_of, configuration, events, world};
 
 /// The result of `checks:base`, for a project with one check.
 pub(crate) fn based() -> Json {
@@ -20,52 +22,106 @@ pub(crate) fn round(standing: &str, clean: bool) -> Json {
     })
 }
 
-/// With any answer and any event: while the checks fail, no reachable state is a success.
+/// With any answer, event and timer, also after a limit was raised: while the checks fail, no reachable state is a success.
 #[test]
 fn no_path_leads_to_success_while_a_check_fails() {
-    let reached = reachable(|_| false);
-    assert!(reached.len() > 100, "{}", reached.len());
-    assert!(!reached.iter().any(|place| place.starts_with("complete ")), "a failing check was passed by");
-    for end in ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "asking"] {
-        assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
+    let raised = CHART.replace("    raised: false\n", "    raised: true\n");
+    assert_ne!(raised, CHART, "the chart has a key for a higher limit");
+    for text in [CHART, &raised] {
+        let reached = reachable(text, |_| false);
+        assert!(reached.len() > 100, "{}", reached.len());
+        assert!(!is_complete(&reached), "a failing check was passed by");
+        let ends = ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "limit_reached", "asking"];
+        for end in ends {
+            assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
+        }
+        // The deciding run fails; earlier runs may have found either.
+        let reached = reachable(text, |decisive| !decisive);
+        assert!(reached.len() > 100 && !is_complete(&reached));
+        // The same walk with checks that pass gets there.
+        assert!(is_complete(&reachable(text, |_| true)));
     }
-    // The deciding run fails; earlier runs may have found either.
-    let reached = reachable(|decisive| !decisive);
-    assert!(reached.len() > 100 && !reached.iter().any(|place| place.starts_with("complete ")));
-    // The same walk with checks that pass gets there.
-    assert!(reachable(|_| true).iter().any(|place| place.starts_with("complete ")));
 }
 
-/// Walks through all answers and events, and returns the places: state, counters and decision. `checks`: whether the
-/// checks pass, in the deciding run and in others.
-fn reachable(checks: fn(bool) -> bool) -> Vec<String> {
-    let (chart, world) = (chart(), world());
-    let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
+/// A chart with a way to success finds it: the walk sends this event and fires this timer.
+#[test]
+fn a_way_to_success_is_found() {
+    let table = [
+        (
+            "    MESSAGE: {actions: [takeMessage]}\n",
+            "    MESSAGE: {target: complete, actions: [takeMessage]}\n",
+        ),
+        (
+            "{providerName: \"event.data.model\"}}\n",
+            "{providerName: \"event.data.model\"}}\n      target: complete\n",
+        ),
+        (
+            "          - target: limit_reached\n",
+            "          - {target: complete, guard: context.iterationCount >= 0}\n          - target: limit_reached\n",
+        ),
+        (
+            "          - target: selecting\n            guard: \"context.raised and",
+            "          - target: complete\n            guard: \"context.raised and",
+        ),
+        (
+            "      - target: closing\n        actions: *unfit\n",
+            "      - target: complete\n        actions: *unfit\n",
+        ),
+    ];
+    for (honest, mutant) in table {
+        assert!(CHART.contains(honest), "{honest}");
+        let text = CHART.replacen(honest, mutant, 1).replace("    raised: false\n", "    raised: true\n");
+        assert!(is_complete(&reachable(&text, |_| false)), "{mutant}");
+    }
+}
+
+fn is_complete(reached: &[String]) -> bool {
+    reached.iter().any(|place| place.starts_with("complete "))
+}
+
+/// Walks through all answers, events and timers, and returns the places: state, counters and decision. `checks`: whether
+/// the checks pass, in the deciding run and in others.
+fn reachable(text: &str, checks: fn(bool) -> bool) -> Vec<String> {
+    let (chart, world) = (chart_of(text), world());
+    let names: Vec<String> = chart.event_names().map(str::to_owned).collect();
+    let input = json!({"task": "t", "maxIterations": 1, "maxFailures": 1, "askPeople": true, "timeoutMs": 1000,
         "plan": {"steps": [{"id": "a", "title": "Fix", "status": "pending"}]}});
     let first = start(&chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
     let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
+    let slot = |key: &str| chart.context_names().iter().position(|name| **name == *key).unwrap();
+    let counters = [
+        "iterationCount",
+        "consecutiveFailures",
+        "failedIn",
+        "forcedAgent",
+        "arbiterModel",
+        "ending",
+        "resumeAt",
+        "raised",
+        "asked",
+        "attempts",
+    ];
+    let counters = counters.map(slot);
+    let (said, limited) = (slot("said"), [("asked", 1), ("attempts", 1), ("arbiterModel", 1)]);
+    let limited = limited.map(|(key, most)| (slot(key), Some(most)));
     while let Some(snapshot) = open.pop() {
-        let context = snapshot.context_map(&chart);
-        let counters = [
-            "iterationCount",
-            "consecutiveFailures",
-            "asked",
-            "failedIn",
-            "forcedAgent",
-            "attempts",
-            "arbiterModel",
-            "ending",
-        ];
-        let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
-        let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
-        let is_over = |key: &str, most: i64| context.get(key).as_i64() > Some(most);
-        if is_over("asked", 2) || is_over("attempts", 2) || is_over("arbiterModel", 1) || !seen.insert(place)
-        {
+        let context = snapshot.context();
+        let messages = context[said].as_list().map_or(0, <[Value]>::len);
+        let is_far = limited.iter().any(|(slot, most)| context[*slot].as_i64() > *most);
+        let mut place = format!("{} {messages}", configuration(&chart, &snapshot));
+        for slot in counters {
+            write!(place, " {}", context[slot]).unwrap();
+        }
+        if is_far || messages > 1 || !seen.insert(place.clone()) {
             continue;
         }
-        for event in possible(&snapshot, checks) {
+        // A way is enough.
+        if place.starts_with("complete ") {
+            return vec![place];
+        }
+        for event in possible(&snapshot, &names, checks) {
             let mut after = snapshot.clone();
-            if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
+            if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() && after != snapshot {
                 open.push(after);
             }
         }
@@ -73,9 +129,20 @@ fn reachable(checks: fn(bool) -> bool) -> Vec<String> {
     seen.into_iter().collect()
 }
 
-fn possible(snapshot: &Snapshot, checks: fn(bool) -> bool) -> Vec<Event> {
+/// Every event that the chart handles, every pending timer and every answer of what runs.
+fn possible(snapshot: &Snapshot, names: &[String], checks: fn(bool) -> bool) -> Vec<Event> {
+    let with_data = events();
+    let data = |name: &str| match name {
+        "MESSAGE" => json!({"text": "Go on."}),
+        "SET_MODEL" => json!({"model": "b"}),
+        "error.execution" => json!({"message": "a number is no plan"}),
+        name => {
+            with_data.iter().find(|(known, _)| *known == name).map_or(Json::Null, |(_, data)| data.clone())
+        }
+    };
     let mut all: Vec<Event> =
-        events().into_iter().map(|(name, data)| Event::named(name, Value::from_json(data))).collect();
+        names.iter().map(|name| Event::named(name.as_str(), Value::from_json(data(name)))).collect();
+    all.extend(snapshot.timers().iter().map(|timer| Event::TimerFired { timer: timer.id }));
     let decisions = ["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT", "ASK"];
     for invocation in snapshot.invocations() {
         let id = invocation.id;

@@ -75,17 +75,17 @@ async fn run(text: &str, dishonest: usize, honest: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn python() {
-    run(include_str!("evasions/python.txt"), 35, 27).await;
+    run(include_str!("evasions/python.txt"), 37, 30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn node() {
-    run(include_str!("evasions/node.txt"), 13, 29).await;
+    run(include_str!("evasions/node.txt"), 14, 29).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rust() {
-    run(include_str!("evasions/rust.txt"), 9, 4).await;
+    run(include_str!("evasions/rust.txt"), 10, 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,15 +95,15 @@ async fn make() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shell() {
-    run(include_str!("evasions/shell.txt"), 5, 3).await;
+    run(include_str!("evasions/shell.txt"), 6, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn c() {
-    run(include_str!("evasions/c.txt"), 6, 2).await;
+    run(include_str!("evasions/c.txt"), 7, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn perl() {
-    run(include_str!("evasions/perl.txt"), 4, 2).await;
+    run(include_str!("evasions/perl.txt"), 5, 2).await;
 }

@@ -40,6 +40,21 @@ fn chat(field: &str) -> ModelReply {
     ])
 }
 
+/// OpenAI keeps the thoughts of the chat protocol: only their number is known.
+fn chat_of_openai() -> ModelReply {
+    let call = json!({"index": 0, "id": "c1", "type": "function",
+        "function": {"name": "Read", "arguments": "{\"path\":\"a\"}"}});
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 90, "completion_tokens": 40,
+        "prompt_tokens_details": {"cached_tokens": 64}, "completion_tokens_details": {"reasoning_tokens": 30}}});
+    ModelReply::events([
+        openai::delta(json!({"role": "assistant", "content": null})),
+        openai::delta(json!({"tool_calls": [call]})),
+        openai::finish("tool_calls"),
+        openai::event(&usage),
+        openai::DONE.to_owned(),
+    ])
+}
+
 fn claude() -> ModelReply {
     let start = json!({"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 10,
         "cache_read_input_tokens": 60, "cache_creation_input_tokens": 20, "output_tokens": 1}}});
@@ -108,6 +123,7 @@ fn services() -> Vec<Service> {
         service("Anthropic, adaptive", anthropic, "claude-opus-4-7", claude()),
         service("Anthropic, budget", anthropic, "claude-sonnet-4-5", claude()),
         service("Anthropic, without thinking", anthropic, "claude-3-5-haiku-latest", claude()),
+        service("OpenAI chat", dialect(WireProtocol::OpenAi), "gpt-5.2", chat_of_openai()),
         service("OpenAI responses", dialect(WireProtocol::Responses), "gpt-5.2", items_of_responses()),
         service("DeepSeek", with_tools, "deepseek-v4-pro", chat("reasoning_content")),
         service("vLLM", with_tools, "qwen3", chat("reasoning")),
@@ -193,6 +209,12 @@ async fn goes_back_as_it_came() {
             streamed "I should look."
             max_tokens: 8192
             - {"role":"assistant","content":[{"type":"thinking","thinking":"I should look.","signature":"SIG1"},{"type":"redacted_thinking","data":"HIDDEN"},{"type":"tool_use","id":"c1","name":"Read","input":{"path":"a"}}]}
+        OpenAI chat
+            ToolCalls | Read({"path":"a"}) as c1 | 90 in, 40 out, 64 cached, 30 reasoning
+            streamed ""
+            reasoning_effort: "medium"
+            - {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{\"path\":\"a\"}"}}]}
+            - {"role":"tool","tool_call_id":"c1","content":"found"}
         OpenAI responses
             ToolCalls | thinks "I should look." signed ENCRYPTED as rs_1 | Read({"path":"a"}) as c1 | 90 in, 40 out, 64 cached, 30 reasoning
             streamed "I should look."

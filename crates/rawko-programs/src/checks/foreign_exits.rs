@@ -24,7 +24,14 @@ const LANGUAGES: [LanguageExits; 9] = [
         program: &["main("],
         exits: &[
             (r"\b(_exit|_Exit|exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)", "$1(97)"),
-            (r"\b(_exit|_Exit|exit|quick_exit)\s*\(\s*([A-Za-z_][\w.>-]*)\s*\)", "$1(($2) ? ($2) : 97)"),
+            (
+                r"\b(_exit|_Exit|exit|quick_exit)\s*\(\s*([^();\s]+(?:\s*[-+*/%&|^!=<>?:]+\s*[^();\s]+)*)\s*\)",
+                "$1(($2) ? ($2) : 97)",
+            ),
+            (
+                r#""\s*(?:(?:syscall|sysenter|ecall|svc\s+#?\w+|int\s+\$?0x80)\s*(?:;|\\n|")|\.byte\b)"#,
+                "refused_assembly \"",
+            ),
             (r"\bsyscall\s*\(", "refused_syscall("),
         ],
         patches: r"^\s*#\s*(?:define|undef)\s+(?:assert|static_assert|NDEBUG|ASSERT_\w+|EXPECT_\w+)\b",
@@ -32,7 +39,13 @@ const LANGUAGES: [LanguageExits; 9] = [
     LanguageExits {
         endings: &["java", "kt", "kts", "scala", "groovy"],
         program: &[" main("],
-        exits: &[(r"\b(System\.exit|exitProcess|getRuntime\(\)\.(?:halt|exit)|\.halt)\(\s*0\s*\)", "$1(97)")],
+        exits: &[
+            (r"\b(System\.exit|exitProcess|getRuntime\(\)\.(?:halt|exit)|\.halt)\(\s*0\s*\)", "$1(97)"),
+            (
+                r"\b(System\.exit|getRuntime\(\)\.(?:halt|exit))\(\s*([^();]+?)\s*\)",
+                "$1(java.util.Map.of(0, 97).getOrDefault($2, $2))",
+            ),
+        ],
         patches: r"\bsetDefaultAssertionStatus\(|\bsetClassAssertionStatus\(",
     },
     LanguageExits {
@@ -40,6 +53,7 @@ const LANGUAGES: [LanguageExits; 9] = [
         program: &["#!"],
         exits: &[
             (r"\b((?:POSIX::)?_?exit)\b\s*(?:\(\s*0?\s*\)|0)?\s*(;|\}|$)", "$1(97)$2"),
+            (r"\b((?:POSIX::)?_?exit)\b\s*\(\s*([^();]+?)\s*\)\s*(;|\}|$)", "$1(($2) || 97)$3"),
             (r"\bexec\b\s*\(?\s*['\x22]", "die '"),
         ],
         patches: r"\$\?\s*=|\bCORE::GLOBAL::|\bmain::|\bTest::(?:More|Builder|Simple|Harness)\b|\bSIG\{\s*['\x22]?__DIE__",
@@ -132,8 +146,9 @@ pub(super) fn refused_line(ending: &str, whole: &str, line: &str, judged: bool) 
 
 /// `exit 1;` is no disguise.
 fn is_failing(line: &str) -> bool {
-    static FAILING: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\b(?:_?exit!?|halt|Exit)\b\s*\(?\s*[1-9]").ok());
+    static FAILING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b(?:_?exit!?|halt|Exit)\b\s*\(?\s*[1-9]\d*\s*(?:[);},#]|$|if\b|unless\b)").ok()
+    });
     FAILING.as_ref().is_some_and(|failing| failing.is_match(line)) && !line.contains(CODE)
 }
 
@@ -148,6 +163,14 @@ mod tests {
             ("c", "exit(EXIT_SUCCESS);", Some("exit(97);")),
             ("c", "exit(code);", Some("exit((code) ? (code) : 97);")),
             ("c", "exit(1);", None),
+            ("c", "exit(1-1);", Some("exit((1-1) ? (1-1) : 97);")),
+            (
+                "c",
+                "asm(\"syscall\" : : \"a\"(231), \"D\"(0));",
+                Some("asm(refused_assembly \" : : \"a\"(231), \"D\"(0));"),
+            ),
+            ("c", "void exit(int code);", None),
+            ("c", "perror(\"syscall failed\");", None),
             ("c", "#define assert(x) ((void)0)", Some("")),
             ("c", "#undef NDEBUG", Some("")),
             ("c", "#define LIMIT 3", None),
@@ -155,8 +178,15 @@ mod tests {
             ("java", "System.exit(0);", Some("System.exit(97);")),
             ("java", "Runtime.getRuntime().halt(0);", Some("Runtime.getRuntime().halt(97);")),
             ("java", "System.exit(2);", None),
+            (
+                "java",
+                "Runtime.getRuntime().halt(1-1);",
+                Some("Runtime.getRuntime().halt(java.util.Map.of(0, 97).getOrDefault(1-1, 1-1));"),
+            ),
             ("pm", "BEGIN { exit 0 }", Some("BEGIN { exit(97)}")),
             ("pm", "exit;", Some("exit(97);")),
+            ("pm", "exit(1-1);", Some("exit((1-1) || 97);")),
+            ("pm", "exit 1 if $failed;", None),
             ("pm", "END { $? = 0 }", Some("")),
             ("pm", "BEGIN { *CORE::GLOBAL::die = sub { 1 }; }", Some("")),
             ("pm", "return $a + $b;", None),

@@ -3,6 +3,7 @@
 //! which changes the text of other languages.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +16,29 @@ use super::definition::ProjectCheck;
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 
 /// The guards by the names that they are loaded by.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("sitecustomize.py", include_str!("guard/exits.py")),
     ("_rawko_calls.py", include_str!("guard/calls.py")),
     ("_rawko_tests.py", include_str!("guard/tests.py")),
     ("_rawko_values.py", include_str!("guard/values.py")),
     ("guard.cjs", include_str!("guard/node.cjs")),
+    ("_RawkoEnd.pm", include_str!("guard/_RawkoEnd.pm")),
 ];
 const PYTHON_VARIABLE: &str = "PYTHONPATH";
 const NODE_VARIABLE: &str = "NODE_OPTIONS";
-const ENDINGS: [&str; 9] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"];
+const PERL_VARIABLES: [&str; 2] = ["PERL5OPT", "PERL5LIB"];
+const ENDINGS: [&str; 11] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "pl", "pm"];
+/// Words of a check that ends the programs it starts: these prove nothing.
+const KILLS: [&str; 6] = ["kill", "pkill", "killall", "timeout", "trap", "&"];
 
-/// A folder outside the project, removed when dropped.
+/// Folders outside the project, removed when dropped.
 #[derive(Debug)]
-pub struct Guards(PathBuf);
+pub struct Guards {
+    folder: PathBuf,
+    /// The files by which guarded programs prove that they came to their end.
+    ends: PathBuf,
+    nonce: String,
+}
 
 impl Guards {
     /// Writes the guards. `None` if only files were changed that they do not see. Code that git ignores counts as changed.
@@ -67,11 +77,18 @@ impl Guards {
         // Left behind by a killed process with the same id.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder)?;
-        let guards = Self(folder.canonicalize()?);
-        let given = json!({"root": root, "others": unchanged, "tests": tests, "judges_exits": judges_exits});
-        std::fs::write(guards.0.join("guard.json"), given.to_string())?;
+        let ends = folder.with_extension("ends");
+        let _ = std::fs::remove_dir_all(&ends);
+        std::fs::create_dir(&ends)?;
+        let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
+        let guards = Self { folder: folder.canonicalize()?, ends: ends.canonicalize()?, nonce };
+        let given = json!({
+            "root": root, "others": unchanged, "tests": tests, "judges_exits": judges_exits, "ends": guards.ends,
+            "nonce": guards.nonce,
+        });
+        std::fs::write(guards.folder.join("guard.json"), given.to_string())?;
         for (name, text) in FILES {
-            std::fs::write(guards.0.join(name), text)?;
+            std::fs::write(guards.folder.join(name), text)?;
         }
         Ok(Some(guards))
     }
@@ -92,24 +109,51 @@ impl Guards {
             let whole = known.map_or(text.clone(), |known| format!("{text}{separator}{known}"));
             variables.push((name.to_owned(), whole));
         };
-        let folder = self.0.display().to_string();
+        let folder = self.folder.display().to_string();
         prepend(PYTHON_VARIABLE, folder.clone(), ":");
         prepend(NODE_VARIABLE, format!("--require={folder}/guard.cjs"), " ");
+        let [options, places] = PERL_VARIABLES;
+        prepend(options, "-M_RawkoEnd".to_owned(), " ");
+        prepend(places, folder, ":");
         let environment =
             variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Environment>();
         let mut confinement = confinement.clone();
-        confinement.extra_read.push(self.0.clone());
+        confinement.extra_read.push(self.folder.clone());
+        confinement.extra_write.push(self.ends.clone());
         let checks = checks.iter().cloned().map(|mut check| {
-            check.pass_env.extend([PYTHON_VARIABLE, NODE_VARIABLE].map(str::to_owned));
+            let [options, places] = PERL_VARIABLES;
+            check.pass_env.extend([PYTHON_VARIABLE, NODE_VARIABLE, options, places].map(str::to_owned));
             check
         });
         (checks.collect(), environment, confinement)
+    }
+
+    /// Returns the programs of the last run that did not come to their end, and forgets them: native code that agents wrote
+    /// can end a program with success. Programs that the check itself ends are left out.
+    pub fn unended(&self, root: &Path, check: &ProjectCheck) -> Vec<String> {
+        let mut programs = Vec::new();
+        for entry in std::fs::read_dir(&self.ends).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|ending| ending == "begun") {
+                let ended = rawko_process::read_regular(&path.with_extension("ended")).unwrap_or_default();
+                let program = rawko_process::read_regular(&path).unwrap_or_default();
+                if ended != self.nonce.as_bytes() {
+                    programs.push(String::from_utf8_lossy(&program).into_owned());
+                }
+            }
+        }
+        for entry in std::fs::read_dir(&self.ends).into_iter().flatten().flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+        let text = super::settings_of::whole_text(root, check);
+        if text.split_whitespace().any(|word| KILLS.contains(&word)) { Vec::new() } else { programs }
     }
 }
 
 impl Drop for Guards {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.ends);
     }
 }
 

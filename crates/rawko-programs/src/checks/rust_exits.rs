@@ -27,8 +27,10 @@ static RUST_MACRO: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\bmacro_rules!\s*((?:debug_)?assert(?:_eq|_ne|_matches)?|panic|matches|unreachable|todo)\b")
         .ok()
 });
-/// Assembly that does not return.
-static RUST_ASSEMBLY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bnoreturn\b").ok());
+/// Assembly that does not return, or calls the kernel.
+static RUST_ASSEMBLY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"\bnoreturn\b|"\s*(?:syscall|sysenter|ecall|svc\s+#?\w+|int\s+\$?0x80)\s*[;"]"#).ok()
+});
 /// The head of a comparison, with the name of the other value.
 static RUST_COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\bfn\s+eq\s*\(\s*&self\s*,\s*(?:mut\s+)?(\w+)\s*:[^{]*\{").ok());

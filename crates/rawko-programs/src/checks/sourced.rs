@@ -51,11 +51,16 @@ pub(super) fn refused(before: Option<&str>, now: &str) -> Option<String> {
     let defined = |line: &str| functions(line).iter().any(|name| COMMANDS.contains(&name.as_str()));
     let is_ending = |line: &str| {
         let code = line.trim_start();
+        // `"ex"it` is the same word.
+        let plain = line.replace(['"', '\'', '\\'], "");
         let is_comment = code.starts_with('#');
         // `[() {` is no name of the pattern.
         let is_bracket = code.starts_with("[ ()") || code.starts_with("[()") || code.starts_with("[ (");
         !is_comment
-            && (ENDING.as_ref().is_some_and(|ending| ending.is_match(line)) || defined(line) || is_bracket)
+            && (ENDING.as_ref().is_some_and(|ending| ending.is_match(line) || ending.is_match(&plain))
+                || defined(line)
+                || is_bracket
+                || has_composed_command(line))
     };
     let is_refused = |line: &&str| !known.contains(*line) && is_ending(line) && !is_failing(line);
     if !now.lines().any(|line| is_refused(&line)) {
@@ -63,6 +68,29 @@ pub(super) fn refused(before: Option<&str>, now: &str) -> Option<String> {
     }
     let lines = now.lines().map(|line| if is_refused(&line) { "exit 97" } else { line });
     Some(lines.collect::<Vec<_>>().join("\n") + "\n")
+}
+
+/// Returns true if a command is put together of parts, as in `"${x}it" 0`. A path is the name of a program, and a single
+/// variable may be one, too.
+fn has_composed_command(line: &str) -> bool {
+    let leads = ["then", "do", "else", "if", "while", "until", "!", "command"];
+    let mut is_command = true;
+    for word in line.split_whitespace() {
+        let begins = word.trim_start_matches(['(', '{', ';', '&', '|']);
+        let is_first = is_command || begins.len() < word.len();
+        let plain = begins.trim_end_matches([';', ')', '}']).replace(['"', '\'', '\\'], "");
+        let parts = plain.matches('$').count();
+        let is_single = plain.strip_prefix('$').is_some_and(|name| match name.strip_prefix('{') {
+            Some(name) => !name.contains('}'),
+            None => name.chars().all(|letter| letter.is_alphanumeric() || "_@*#?".contains(letter)),
+        });
+        let is_other = plain.contains(['=', '/', '[', '`']) || plain.starts_with("$(");
+        if is_first && parts > 0 && !is_other && (parts > 1 || !is_single) {
+            return true;
+        }
+        is_command = word.ends_with([';', '&', '|', '(', '{']) || leads.contains(&word);
+    }
+    false
 }
 
 /// `exit 1` is no disguise.
@@ -105,6 +133,17 @@ mod tests {
             None
         );
         for line in [
+            "\"$@\"",
+            "$CC -c app.c",
+            "\"$dir/tool\" x",
+            "x=${y}it",
+            "echo \"${x}it\"",
+            "run \"${name}s\"",
+            "${CMD:-ls} -l",
+        ] {
+            assert_eq!(refused(Some(before), &format!("{line}\n{before}")), None, "{line}");
+        }
+        for line in [
             "exit 0",
             "exit",
             "trap 'exit 0' EXIT",
@@ -112,6 +151,9 @@ mod tests {
             "test() { true; }",
             "set +e",
             "[ () { :; }",
+            "\"ex\"it 0",
+            "x=ex; \"${x}it\" 0",
+            "true && $x$y 0",
         ] {
             let text = refused(Some(before), &format!("{line}\n{before}"));
             assert_eq!(text, Some(format!("exit 97\n{before}")), "{line}");

@@ -15,6 +15,9 @@ static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+
 
 static PASSED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. ok$").ok());
 
+/// What a program that was ended from within is reported as.
+pub(super) const UNENDED: &str = "a test program of Rust was ended from within before it came to its end";
+
 #[derive(Default)]
 struct CargoTally {
     compiler: Vec<CheckFinding>,
@@ -27,7 +30,20 @@ struct CargoTally {
     names: TestNames,
 }
 
+/// Returns true if a test program began and printed no result, which an exit in it hides from cargo.
+pub(super) fn is_unended(text: &str) -> bool {
+    let is_begin = |line: &&str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        matches!(words[..], ["running", count, "test" | "tests"] if count.parse::<u64>().is_ok())
+    };
+    let ends = text.lines().filter(|line| line.starts_with("test result: ")).count();
+    text.lines().filter(is_begin).count() > ends
+}
+
 pub(super) fn count(text: &str) -> Result<CheckCount, Unreadable> {
+    if is_unended(text) {
+        return Err(UNENDED.to_owned());
+    }
     let mut tally = CargoTally::default();
     for line in text.lines() {
         match serde_json::from_str::<Value>(line) {

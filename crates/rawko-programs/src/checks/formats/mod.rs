@@ -79,6 +79,7 @@ impl CheckOutput {
 pub fn count(format: &CheckFormat, output: &CheckOutput) -> CheckCount {
     let counted = match format {
         // The diagnostics of a language server are counted elsewhere; only its exit matters here.
+        CheckFormat::Exit if cargo::is_unended(&output.stdout) => Err(cargo::UNENDED.to_owned()),
         CheckFormat::Exit | CheckFormat::Lsp { .. } => Ok(CheckCount::default()),
         CheckFormat::Json { pointer } => json::count(output.text(), pointer),
         CheckFormat::Tap => tap::count(output.text()),

@@ -51,6 +51,12 @@ def watch(guard):
             frame = guard.caller()
             if os.getpid() == guard.pid and frame is not None and guard.is_changed(frame.f_code.co_filename):
                 guard.refuse(frame, "replaces the process" if event == "os.exec" else "calls %s" % args[1])
+            if event == "os.exec":
+                guard.ended()
+        elif event == "open" and isinstance(args[0], str) and guard.is_kept(args[0]):
+            frame = guard.caller()
+            if frame is not None and guard.is_changed(frame.f_code.co_filename):
+                guard.refuse(frame, "opens files of this run")
         elif event == "open" and isinstance(args[0], str) and args[0].endswith(".py"):
             frame = guard.caller()
             if frame is not None and is_work(frame.f_code.co_filename):

@@ -26,6 +26,7 @@ def _guard():
         given = json.load(file)
     root, others, judges_exits = given["root"] + os.sep, frozenset(given["others"]), given["judges_exits"]
     tests = frozenset(given["tests"])
+    ends, nonce = given["ends"], given["nonce"]
     # A script of the project that was there before may start the tests.
     is_starter = is_starter or not is_module and script.endswith(".py") and os.path.realpath(script) in others
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and not is_own(path)]
@@ -35,6 +36,11 @@ def _guard():
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     else:
         os.environ.pop("PYTHONPATH", None)
+    if not is_starter:
+        options = os.environ.get("NODE_OPTIONS", "").split()
+        kept = [option for option in options if folder not in option]
+        if kept != options:
+            os.environ["NODE_OPTIONS"] = " ".join(kept)
     library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
     outside = os.path.join(library, "site-packages") + os.sep
     real_exit, pid = os._exit, os.getpid()
@@ -72,11 +78,31 @@ def _guard():
         sys.stderr.flush()
         real_exit(97)
 
+    # A program proves that it came to its end: native code can leave without a call that Python sees. One that agents
+    # changed is what a check judges, and proves nothing.
+    main = "" if is_module else os.path.realpath(script)
+    mark, write = None, open
+    if not is_nested and not (main and is_changed(main)):
+        mark = os.path.join(ends, "%d-%s" % (pid, os.urandom(8).hex()))
+        try:
+            with write(mark + ".begun", "w", encoding="utf-8") as file:
+                file.write(" ".join(words)[:200])
+        except OSError:
+            mark = None
+
+    def ended():
+        frame = caller()
+        if mark is None or os.getpid() != pid or frame is not None and is_changed(frame.f_code.co_filename):
+            return
+        with write(mark + ".ended", "w", encoding="utf-8") as file:
+            file.write(nonce)
+
     def guarded_exit(status):
         if os.getpid() == pid and isinstance(status, int) and status & 0xFF == 0:
             frame = caller()
             if frame is None or is_changed(frame.f_code.co_filename):
                 refuse(frame, "calls os._exit")
+        ended()
         real_exit(status)
 
     os._exit = guarded_exit
@@ -113,6 +139,9 @@ def _guard():
 
     guard = Guard()
     guard.is_changed, guard.is_work, guard.is_test = is_changed, is_work, lambda name: os.path.realpath(name) in tests
+    kept = (os.path.join(folder, "guard.json"), os.path.join(ends, ""))
+    guard.is_kept = lambda path: os.path.realpath(path).startswith(kept)
+    guard.ended = ended
     guard.is_own_code, guard.caller, guard.refuse, guard.pid = is_own_code, caller, refuse, pid
     _rawko_values.watch(guard)
     verify = _rawko_tests.watch(guard)
@@ -128,6 +157,8 @@ def _guard():
             register(verify, True)
         return function
 
+    # What is registered first runs last.
+    register(ended)
     register(verify, True)
     atexit.register = registered
 

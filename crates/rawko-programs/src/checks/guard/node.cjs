@@ -7,7 +7,7 @@
   const Module = require("module");
   const { fileURLToPath } = require("url");
   const { isMainThread } = require("worker_threads");
-  const { others, root, tests } = JSON.parse(fs.readFileSync(path.join(__dirname, "guard.json"), "utf8"));
+  const { ends, nonce, others, root, tests } = JSON.parse(fs.readFileSync(path.join(__dirname, "guard.json"), "utf8"));
   const real = (file) => {
     try {
       return fs.realpathSync(file);
@@ -26,6 +26,8 @@
     const words = (process.env.NODE_OPTIONS || "").split(" ").filter((word) => !word.includes(__dirname));
     if (words.length > 0) process.env.NODE_OPTIONS = words.join(" ");
     else delete process.env.NODE_OPTIONS;
+    const places = (process.env.PYTHONPATH || "").split(":").filter((place) => place !== __dirname);
+    if (places.join(":") !== (process.env.PYTHONPATH || "")) process.env.PYTHONPATH = places.join(":");
   }
   // Code without a file, as of `Function("…")`.
   const EVAL = path.join(root, "eval");
@@ -45,6 +47,26 @@
     return files.filter((file) => path.isAbsolute(file) && file !== __filename);
   };
   const reallyExit = process.reallyExit.bind(process);
+  // A program proves that it came to its end: native code can leave without a call that Node sees. One that agents changed
+  // is what a check judges, and proves nothing; workers with a channel are ended by their parent.
+  const write = fs.writeFileSync;
+  let mark, leaving = false;
+  if (isMainThread && !process.send && !isWork(main)) {
+    mark = path.join(ends, `${process.pid}-${process.hrtime.bigint()}`);
+    try {
+      write(`${mark}.begun`, process.argv.join(" ").slice(0, 200));
+    } catch {
+      mark = undefined;
+    }
+  }
+  const ended = () => {
+    if (mark !== undefined) write(`${mark}.ended`, nonce);
+  };
+  const exit = process.exit;
+  process.exit = function (...codes) {
+    leaving = true;
+    return Reflect.apply(exit, this, codes);
+  };
   const refuse = (file, what) => {
     fs.writeSync(2, `rawko: ${file} ${what}, so that the check ends without its result\n`);
     reallyExit(97);
@@ -59,6 +81,7 @@
     if (file !== undefined && real(file) !== main && isChanged(real(file))) {
       refuse(file, "calls process.exit");
     }
+    if (isMainThread && (file === undefined || !isChanged(real(file)))) ended();
     reallyExit(code);
   };
 
@@ -130,6 +153,7 @@
       const code = process.exitCode === undefined ? rest[0] : process.exitCode;
       if (rest[0] && !code) refuse("a listener", "changes the exit code");
       if (!code && uncaught !== undefined) refuse(uncaught, "takes uncaught errors");
+      if (leaving || worker() === undefined) ended();
     }
     return result;
   };
@@ -141,6 +165,8 @@
     const [first, ...above] = callers();
     if (first === undefined || !isWork(real(first))) return;
     const read = real(path.resolve(name instanceof URL ? fileURLToPath(name) : name));
+    const kept = [path.join(__dirname, "guard.json"), ends + path.sep];
+    if (kept.some((place) => read.startsWith(place))) refuse(first, "opens files of this run");
     if (!isWork(read) && above.some((file) => real(file) === read)) refuse(first, "reads the test that calls it");
   };
   for (const owner of [fs, fs.promises]) {
