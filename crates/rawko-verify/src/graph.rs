@@ -149,8 +149,8 @@ pub(crate) struct StartState {
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<StateNode>,
     pub(crate) edges: Vec<Edge>,
-    pub(crate) labels: Interned<Label>,
-    pub(crate) pending: Interned<PendingWork>,
+    pub(crate) labels: Interner<Label>,
+    pub(crate) pending: Interner<PendingWork>,
     /// All inputs, by their number.
     pub(crate) inputs: Vec<ModelInput>,
     pub(crate) starts: Vec<StartState>,
@@ -164,18 +164,18 @@ pub(crate) struct Graph {
 
 /// Values that are stored once, by number.
 #[derive(Debug)]
-pub(crate) struct Interned<T> {
+pub(crate) struct Interner<T> {
     numbers: FxHashMap<T, u32>,
     values: Vec<T>,
 }
 
-impl<T> Default for Interned<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self { numbers: FxHashMap::default(), values: Vec::new() }
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
     pub(crate) fn number(&mut self, value: T) -> u32 {
         if let Some(known) = self.numbers.get(&value) {
             return *known;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::{files, name};
+use super::{code_lines, files, name};
 use crate::run::root;
 
 /// A longer file probably covers more than one subject.
@@ -101,9 +101,8 @@ fn only_the_console_and_the_log_write_to_the_terminal() {
             && !file.starts_with("crates/rawko-testkit/")
             && !writers.contains(&file.as_str());
         let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let lines = code.lines().enumerate().filter(|(_, line)| is_tested && is_writing(line));
-        wrong.extend(lines.map(|(number, _)| format!("{file}:{}", number + 1)));
+        let lines = code_lines(&text).into_iter().filter(|(_, line)| is_tested && is_writing(line));
+        wrong.extend(lines.map(|(number, _)| format!("{file}:{number}")));
     }
     assert!(wrong.is_empty(), "write with the console: {wrong:#?}");
 }
@@ -128,9 +127,10 @@ fn processes_are_started_by_the_launcher() {
         }
         let text = fs::read_to_string(&path).unwrap();
         // Tests in a file may start what they like.
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let found = words.iter().filter(|word| text.contains(**word));
-        wrong.extend(found.map(|word| format!("{file}: {word}")));
+        for (number, line) in code_lines(&text) {
+            let found = words.iter().filter(|word| line.contains(**word));
+            wrong.extend(found.map(|word| format!("{file}:{number}: {word}")));
+        }
     }
     assert!(wrong.is_empty(), "start a process without the launcher (`rawko_process::Launch`): {wrong:#?}");
 }
@@ -159,12 +159,9 @@ fn effects_are_interpreted_by_the_instance_machine_only() {
     let names = ["step", "start", "step_traced", "start_traced"];
     let takes_steps = |text: &str| {
         // Tests in a file may take steps, and so may examples.
-        let code: String = text.split("#[cfg(test)]").next().unwrap_or_default().lines().fold(
-            String::new(),
-            |code, line| {
-                if line.trim_start().starts_with("//") { code } else { code + line + "\n" }
-            },
-        );
+        let code = code_lines(text).into_iter().fold(String::new(), |code, (_, line)| {
+            if line.trim_start().starts_with("//") { code } else { code + line + "\n" }
+        });
         code.match_indices("rawko_core::").any(|(at, start)| {
             let rest = &code[at + start.len()..];
             let list = match rest.strip_prefix('{') {
@@ -198,6 +195,9 @@ fn names_of_services_are_known_to_the_registry_only() {
     let registry = [
         "crates/rawko-core/src/service.rs",
         "crates/rawko-agents/src/work/specs.rs",
+        // Schemes of services that a program adds, and the kinds of programs in settings.
+        "crates/rawko-host/src/services/table.rs",
+        "crates/rawko-tools/src/settings.rs",
         // Importers write charts as text.
         "crates/rawko-import/",
     ];
@@ -210,6 +210,17 @@ fn names_of_services_are_known_to_the_registry_only() {
         let is_code = !line.trim_start().starts_with("//") && !line.contains("\\\"");
         is_code && families.iter().filter_map(at).any(|end| !line[end..].starts_with([' ', '\\']))
     };
+    // `name.split_once(':')` and `Some(("tool", tool)) =>`: the family as a word of its own.
+    let subjects = ["name", "src", "call", "service", "handler"];
+    let takes_apart = |line: &str| {
+        let splits = subjects.iter().any(|subject| line.contains(&format!("{subject}.split_once(':')")));
+        let pattern = line.split("=>").next().unwrap_or_default();
+        let is_pattern = line.contains("=>") || line.contains("let Some(");
+        let matches = families.iter().any(|family| pattern.contains(&format!("Some((\"{family}\",")));
+        splits || (is_pattern && matches)
+    };
+    assert!(takes_apart("Some((\"tool\", tool)) => 1,") && takes_apart("    match name.split_once(':') {"));
+    assert!(!takes_apart("_ => Some((\"tool\", name.to_owned())),") && !takes_apart("line.split_once(':')"));
     let mut wrong = Vec::new();
     for path in files("crates/rawko-server/page", ".js") {
         let text = fs::read_to_string(&path).unwrap();
@@ -226,9 +237,8 @@ fn names_of_services_are_known_to_the_registry_only() {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let lines = code.lines().enumerate().filter(|(_, line)| is_name(line));
-        wrong.extend(lines.map(|(number, line)| format!("{file}:{}: {}", number + 1, line.trim())));
+        let lines = code_lines(&text).into_iter().filter(|(_, line)| is_name(line) || takes_apart(line));
+        wrong.extend(lines.map(|(number, line)| format!("{file}:{number}: {}", line.trim())));
     }
     assert!(wrong.is_empty(), "use `ServiceClass` and `ServiceName`: {wrong:#?}");
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::{files, name};
+use super::{code_lines, files, name};
 use crate::run::root;
 
 #[test]
@@ -23,8 +23,7 @@ fn a_type_name_belongs_to_one_crate() {
         }
         let crate_name = file.split('/').nth(1).unwrap_or_default();
         let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for found in code.lines().filter_map(defined) {
+        for found in code_lines(&text).into_iter().filter_map(|(_, line)| defined(line)) {
             crates.entry(found.to_owned()).or_default().insert(crate_name.to_owned());
         }
     }
@@ -37,6 +36,42 @@ fn a_type_name_belongs_to_one_crate() {
     assert!(new.is_empty(), "name these types after what is special about them: {new:#?}");
     let gone: Vec<_> = allowed.iter().filter(|name| !shared.contains_key(*name)).collect();
     assert!(gone.is_empty(), "no longer shared; remove from xtask/shared-types.txt: {gone:?}");
+}
+
+/// A ratchet: types are nouns, so names in -ed and -ing are listed in `xtask/participle-names.txt`.
+#[test]
+fn type_names_are_nouns() {
+    let list = fs::read_to_string(root().join("xtask/participle-names.txt")).unwrap();
+    let allowed: BTreeSet<&str> =
+        list.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+    let types = all();
+    let found: BTreeSet<&str> = types
+        .keys()
+        .map(String::as_str)
+        .filter(|name| name.ends_with("ed") || name.ends_with("ing"))
+        .collect();
+    let new: Vec<_> = found.difference(&allowed).collect();
+    assert!(new.is_empty(), "name these types after what they hold: {new:?}");
+    let gone: Vec<_> = allowed.difference(&found).collect();
+    assert!(gone.is_empty(), "remove from xtask/participle-names.txt: {gone:?}");
+}
+
+/// Returns the names of types in the library code, and true for public ones.
+pub(super) fn all() -> BTreeMap<String, bool> {
+    let mut all = BTreeMap::new();
+    for path in files("crates", ".rs") {
+        let file = name(&path);
+        if !file.contains("/src/") || file.contains("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (_, line) in code_lines(&text) {
+            if let Some(found) = defined(line) {
+                *all.entry(found.to_owned()).or_default() |= line.starts_with("pub ");
+            }
+        }
+    }
+    all
 }
 
 /// Returns the name that a line at the top of a module defines.

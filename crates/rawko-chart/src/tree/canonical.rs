@@ -12,7 +12,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// Returns a hash of the content: the same for YAML and JSON, independent of white space and comments. Order counts,
 /// because document order is significant.
 pub(crate) fn content_hash(view: NodeView<'_>) -> [u8; 16] {
-    let mut out = Hashing::new();
+    let mut out = CanonicalHasher::new();
     write(view, &mut out);
     let mut hash = [0; 16];
     hash.copy_from_slice(&out.finish().as_bytes()[..16]);
@@ -20,14 +20,14 @@ pub(crate) fn content_hash(view: NodeView<'_>) -> [u8; 16] {
 }
 
 /// An incremental hash: a copy of the whole content would be the largest allocation of loading it.
-struct Hashing {
+struct CanonicalHasher {
     hasher: blake3::Hasher,
     batch: Vec<u8>,
     /// Number of bytes in the batch.
     len: usize,
 }
 
-impl Hashing {
+impl CanonicalHasher {
     fn new() -> Self {
         Self { hasher: blake3::Hasher::new(), batch: vec![0; BATCH_BYTES], len: 0 }
     }
@@ -66,7 +66,7 @@ impl Hashing {
 }
 
 /// Every part is preceded by its kind and length, so that no two trees give the same bytes.
-fn write(view: NodeView<'_>, out: &mut Hashing) {
+fn write(view: NodeView<'_>, out: &mut CanonicalHasher) {
     match view.data() {
         Data::Null => out.add(b'n', [], &[]),
         Data::Bool(value) => out.add(if value { b't' } else { b'f' }, [], &[]),
@@ -87,7 +87,7 @@ fn write(view: NodeView<'_>, out: &mut Hashing) {
     }
 }
 
-fn write_text(text: &str, out: &mut Hashing) {
+fn write_text(text: &str, out: &mut CanonicalHasher) {
     out.add(b's', (text.len() as u32).to_le_bytes(), text.as_bytes());
 }
 

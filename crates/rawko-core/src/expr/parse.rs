@@ -9,7 +9,7 @@ use super::problem::{ExprProblem, ExprSpan};
 use super::token::{ExprToken, TokenKind, tokens};
 use crate::value::Value;
 
-type Parsed<T> = Result<T, ExprProblem>;
+type ParseResult<T> = Result<T, ExprProblem>;
 
 pub(crate) fn parse_tree(text: &str) -> Result<(SyntaxTree, bool), Vec<ExprProblem>> {
     if text.len() > SOURCE_BYTES_MAX {
@@ -45,7 +45,7 @@ struct ExprParser {
 }
 
 impl ExprParser {
-    fn whole(&mut self) -> Parsed<SyntaxTree> {
+    fn whole(&mut self) -> ParseResult<SyntaxTree> {
         if self.peek().kind == TokenKind::End {
             return Err(ExprProblem::syntax(self.peek().span, "expected an expression", None));
         }
@@ -83,7 +83,7 @@ impl ExprParser {
         found
     }
 
-    fn expect(&mut self, symbol: &'static str) -> Parsed<ExprSpan> {
+    fn expect(&mut self, symbol: &'static str) -> ParseResult<ExprSpan> {
         let span = self.peek().span;
         if self.accept(symbol) { Ok(span) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
     }
@@ -100,7 +100,7 @@ impl ExprParser {
     }
 
     /// Runs `inner` one level deeper.
-    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.nesting == NESTING_MAX {
             let message = format!("this expression nests deeper than {NESTING_MAX} levels");
             return Err(ExprProblem::syntax(self.peek().span, message, None));
@@ -112,7 +112,7 @@ impl ExprParser {
     }
 
     /// Parses a conditional, in either spelling, or anything that binds tighter.
-    fn expression(&mut self) -> Parsed<SyntaxTree> {
+    fn expression(&mut self) -> ParseResult<SyntaxTree> {
         self.nested(|parser| {
             let first = parser.binary(0)?;
             if parser.accept("?") {
@@ -135,7 +135,7 @@ impl ExprParser {
         })
     }
 
-    fn binary(&mut self, weakest: u8) -> Parsed<SyntaxTree> {
+    fn binary(&mut self, weakest: u8) -> ParseResult<SyntaxTree> {
         let mut left = self.unary()?;
         while let Some((operator, words)) = self.operator()
             && operator.strength() >= weakest
@@ -153,7 +153,7 @@ impl ExprParser {
         Ok(left)
     }
 
-    fn refuse_chain(&self, strength: u8) -> Parsed<()> {
+    fn refuse_chain(&self, strength: u8) -> ParseResult<()> {
         match self.operator() {
             Some((next, _)) if strength == COMPARISON && next.strength() == COMPARISON => {
                 Err(ExprProblem::syntax(
@@ -179,7 +179,7 @@ impl ExprParser {
         }
     }
 
-    fn unary(&mut self) -> Parsed<SyntaxTree> {
+    fn unary(&mut self) -> ParseResult<SyntaxTree> {
         let start = self.peek().span;
         if self.is_word("not") {
             return self.prefix(start, NOT, TreeKind::Not);
@@ -205,7 +205,7 @@ impl ExprParser {
         start: ExprSpan,
         strength: u8,
         kind: fn(Box<SyntaxTree>) -> TreeKind,
-    ) -> Parsed<SyntaxTree> {
+    ) -> ParseResult<SyntaxTree> {
         self.at += 1;
         let operand = self.nested(|parser| parser.binary(strength))?;
         let (span, height) = (start.to(operand.span), operand.height);
@@ -224,7 +224,7 @@ impl ExprParser {
         Some(SyntaxTree { kind: TreeKind::Literal(Value::Int(i64::MIN)), span, height: 0 })
     }
 
-    fn primary(&mut self) -> Parsed<SyntaxTree> {
+    fn primary(&mut self) -> ParseResult<SyntaxTree> {
         let token = self.peek().clone();
         match token.kind {
             TokenKind::Literal(value) => self.leaf(TreeKind::Literal(value)),
@@ -242,12 +242,12 @@ impl ExprParser {
         }
     }
 
-    fn leaf(&mut self, kind: TreeKind) -> Parsed<SyntaxTree> {
+    fn leaf(&mut self, kind: TreeKind) -> ParseResult<SyntaxTree> {
         let span = self.next().span;
         Ok(SyntaxTree { kind, span, height: 0 })
     }
 
-    fn parenthesised(&mut self) -> Parsed<SyntaxTree> {
+    fn parenthesised(&mut self) -> ParseResult<SyntaxTree> {
         let start = self.next().span;
         let inner = self.expression()?;
         let end = self.expect(")")?;
@@ -255,7 +255,7 @@ impl ExprParser {
     }
 
     /// Parses expressions up to `close`; a trailing comma is allowed.
-    fn elements(&mut self, close: &'static str) -> Parsed<(Vec<SyntaxTree>, ExprSpan)> {
+    fn elements(&mut self, close: &'static str) -> ParseResult<(Vec<SyntaxTree>, ExprSpan)> {
         let mut items = Vec::new();
         while !self.is_symbol(close) {
             items.push(self.expression()?);
@@ -266,14 +266,14 @@ impl ExprParser {
         Ok((items, self.expect(close)?))
     }
 
-    fn list(&mut self) -> Parsed<SyntaxTree> {
+    fn list(&mut self) -> ParseResult<SyntaxTree> {
         let start = self.next().span;
         let (items, end) = self.elements("]")?;
         let height = highest(&items);
         tree(TreeKind::List(items), start.to(end), height)
     }
 
-    fn map(&mut self) -> Parsed<SyntaxTree> {
+    fn map(&mut self) -> ParseResult<SyntaxTree> {
         let start = self.next().span;
         let mut entries: Vec<(Arc<str>, SyntaxTree)> = Vec::new();
         while !self.is_symbol("}") {
@@ -293,7 +293,7 @@ impl ExprParser {
         tree(TreeKind::Map(entries), start.to(end), height)
     }
 
-    fn map_key(&mut self) -> Parsed<Arc<str>> {
+    fn map_key(&mut self) -> ParseResult<Arc<str>> {
         match &self.peek().kind {
             TokenKind::Name(name) => {
                 let key = name.as_str().into();
@@ -309,7 +309,7 @@ impl ExprParser {
         }
     }
 
-    fn postfix(&mut self, mut base: SyntaxTree) -> Parsed<SyntaxTree> {
+    fn postfix(&mut self, mut base: SyntaxTree) -> ParseResult<SyntaxTree> {
         loop {
             base = if self.accept(".") {
                 self.field(base)?
@@ -328,7 +328,7 @@ impl ExprParser {
         }
     }
 
-    fn field(&mut self, base: SyntaxTree) -> Parsed<SyntaxTree> {
+    fn field(&mut self, base: SyntaxTree) -> ParseResult<SyntaxTree> {
         let token = self.peek().clone();
         let TokenKind::Name(name) = token.kind else {
             let mut problem = self.unexpected("the name of a field");
@@ -360,7 +360,7 @@ fn highest(trees: &[SyntaxTree]) -> u16 {
 }
 
 /// Creates a node above others of the given height.
-fn tree(kind: TreeKind, span: ExprSpan, below: u16) -> Parsed<SyntaxTree> {
+fn tree(kind: TreeKind, span: ExprSpan, below: u16) -> ParseResult<SyntaxTree> {
     if below >= HEIGHT_MAX {
         let message = format!("this expression chains more than {HEIGHT_MAX} operations");
         return Err(ExprProblem::syntax(
@@ -372,12 +372,12 @@ fn tree(kind: TreeKind, span: ExprSpan, below: u16) -> Parsed<SyntaxTree> {
     Ok(SyntaxTree { kind, span, height: below + 1 })
 }
 
-fn binary(operator: Binary, left: SyntaxTree, right: SyntaxTree) -> Parsed<SyntaxTree> {
+fn binary(operator: Binary, left: SyntaxTree, right: SyntaxTree) -> ParseResult<SyntaxTree> {
     let (span, height) = (left.span.to(right.span), left.height.max(right.height));
     tree(TreeKind::Binary(operator, Box::new([left, right])), span, height)
 }
 
-fn conditional(span: ExprSpan, parts: [SyntaxTree; 3]) -> Parsed<SyntaxTree> {
+fn conditional(span: ExprSpan, parts: [SyntaxTree; 3]) -> ParseResult<SyntaxTree> {
     let height = highest(&parts);
     tree(TreeKind::Conditional(Box::new(parts)), span, height)
 }

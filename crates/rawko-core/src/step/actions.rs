@@ -14,10 +14,11 @@ use crate::event::NamedEvent;
 use crate::expr::{self, EvalError, Expr};
 use crate::fault::FaultKind;
 use crate::ids::{LabelId, Slot};
+use crate::service::{ServiceClass, ServiceName};
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
 
-type Acted = Result<(), Box<FailedAction>>;
+type ActionsResult = Result<(), Box<FailedAction>>;
 
 /// The reason of a failed action, and the id of the failed send. Boxed, because it is part of every return type here
 /// and rarely present.
@@ -47,7 +48,7 @@ impl Macrostep<'_> {
         }
     }
 
-    fn run_actions(&mut self, actions: &[ActionBlueprint]) -> Acted {
+    fn run_actions(&mut self, actions: &[ActionBlueprint]) -> ActionsResult {
         for action in actions {
             if !matches!(action.kind, ActionKind::Assign(_)) {
                 self.trace(|| TraceEntry::Acted { label: action.label_id });
@@ -60,7 +61,7 @@ impl Macrostep<'_> {
         Ok(())
     }
 
-    fn run_action(&mut self, action: &ActionBlueprint) -> Acted {
+    fn run_action(&mut self, action: &ActionBlueprint) -> ActionsResult {
         match &action.kind {
             ActionKind::Assign(updates) => self.assign(updates, action.label_id),
             ActionKind::Raise { event, data } => self.raise_event(event, data),
@@ -78,7 +79,7 @@ impl Macrostep<'_> {
 
     /// The keys of one assign are simultaneous: all right-hand sides first, then all writes.
     #[inline]
-    fn assign(&mut self, updates: &[(Slot, Expr)], label: LabelId) -> Acted {
+    fn assign(&mut self, updates: &[(Slot, Expr)], label: LabelId) -> ActionsResult {
         if let [(slot, expr)] = updates {
             let value = self.value_of(expr)?;
             self.refuse_updates(std::iter::once((*slot, &value)))?;
@@ -99,7 +100,7 @@ impl Macrostep<'_> {
 
     /// A value that the context's schema refuses fails the action; nothing of it is written.
     #[inline]
-    fn refuse_updates<'v>(&self, updates: impl Iterator<Item = (Slot, &'v Value)> + Clone) -> Acted {
+    fn refuse_updates<'v>(&self, updates: impl Iterator<Item = (Slot, &'v Value)> + Clone) -> ActionsResult {
         let Some(rules) = &self.chart.context_rules else { return Ok(()) };
         // Unknown data is assumed to fit.
         let is_partial = self.now.oracle.is_some_and(|oracle| oracle.is_partial());
@@ -118,13 +119,13 @@ impl Macrostep<'_> {
         self.undo.write(self.snapshot, slot, value);
     }
 
-    fn raise_event(&mut self, event: &DataTemplate, data: &DataTemplate) -> Acted {
+    fn raise_event(&mut self, event: &DataTemplate, data: &DataTemplate) -> ActionsResult {
         let event = NamedEvent::new(self.render_text(event)?, self.render(data)?);
         self.raise(event);
         Ok(())
     }
 
-    fn emit(&mut self, event: &DataTemplate, data: &DataTemplate) -> Acted {
+    fn emit(&mut self, event: &DataTemplate, data: &DataTemplate) -> ActionsResult {
         let effect = Effect::Emit { event: self.render_text(event)?, data: self.render(data)? };
         self.effects.push(effect);
         Ok(())
@@ -137,7 +138,7 @@ impl Macrostep<'_> {
         data: &DataTemplate,
         delay: Option<&Delay>,
         id: Option<&DataTemplate>,
-    ) -> Acted {
+    ) -> ActionsResult {
         self.make_send(target, event, data, delay, id).map_err(|error| {
             let send_id = id.and_then(|id| self.render_text(id).ok());
             Box::new(FailedAction { message: error.message, send_id })
@@ -169,9 +170,9 @@ impl Macrostep<'_> {
         let target = match target {
             "self" => SendTarget::Itself,
             "parent" => SendTarget::Parent,
-            other => match other.split_once(':') {
-                Some(("channel", name)) => SendTarget::Channel(name.into()),
-                Some(("agent", name)) => SendTarget::Agent(name.into()),
+            other => match ServiceName::of(other) {
+                ServiceName { class: ServiceClass::Channel, member } => SendTarget::Channel(member.into()),
+                ServiceName { class: ServiceClass::Agent, member } => SendTarget::Agent(member.into()),
                 _ if self.invocation_by_name(other).is_some() || self.fan_out_by_name(other).is_some() => {
                     SendTarget::Invocation(other.into())
                 }
@@ -186,7 +187,7 @@ impl Macrostep<'_> {
         }));
     }
 
-    fn cancel_send(&mut self, id: &DataTemplate) -> Acted {
+    fn cancel_send(&mut self, id: &DataTemplate) -> ActionsResult {
         let id = self.render_text(id)?;
         self.cancel_timers(|purpose| {
             matches!(purpose, TimerPurpose::Send { event, .. } if event.send_id.as_deref() == Some(&*id))
@@ -194,13 +195,13 @@ impl Macrostep<'_> {
         Ok(())
     }
 
-    fn call(&mut self, handler: &Arc<str>, params: &DataTemplate) -> Acted {
+    fn call(&mut self, handler: &Arc<str>, params: &DataTemplate) -> ActionsResult {
         let params = self.render(params)?;
         self.effects.push(Effect::Call { handler: Arc::clone(handler), params });
         Ok(())
     }
 
-    fn log(&mut self, message: &DataTemplate) -> Acted {
+    fn log(&mut self, message: &DataTemplate) -> ActionsResult {
         let message = self.render(message)?.to_string().into();
         self.effects.push(Effect::Log { message });
         Ok(())
@@ -208,7 +209,7 @@ impl Macrostep<'_> {
 
     /// Runs the first branch whose guard holds, or that has none. A guard that fails counts as false, as on a
     /// transition.
-    fn choose(&mut self, branches: &[(Option<Guard>, Vec<ActionBlueprint>)]) -> Acted {
+    fn choose(&mut self, branches: &[(Option<Guard>, Vec<ActionBlueprint>)]) -> ActionsResult {
         for (guard, actions) in branches {
             let holds = match guard.as_ref().map(|guard| self.guard_holds(&guard.expr)) {
                 None => true,
@@ -227,7 +228,7 @@ impl Macrostep<'_> {
         Ok(())
     }
 
-    fn foreach(&mut self, foreach: &Foreach) -> Acted {
+    fn foreach(&mut self, foreach: &Foreach) -> ActionsResult {
         let array = self.list_of(&foreach.array)?;
         let Value::List(items) = &array else {
             let message = format!("foreach needs a list, not {}", array.type_name());

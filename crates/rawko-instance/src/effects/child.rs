@@ -20,7 +20,7 @@ use crate::transaction::{StartedChild, Transaction};
 /// and the index if it is not the first effect of its step.
 pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
     // The row does not contain the invoke's id; the step and index already make it unique.
-    let name = effect.name.split_once(':').map_or(&*effect.name, |(_, name)| name);
+    let name = ServiceName::of(&effect.name).member;
     let name = name.split('@').next().unwrap_or(name);
     match effect.index {
         0 => format!("{parent}.{name}.{}", effect.step).into(),

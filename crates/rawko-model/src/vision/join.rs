@@ -7,7 +7,7 @@ use crate::message::{Message, MessagePart};
 /// Replaces every image with its number and analysis. An analysis is placed at the last of its images; a repeated image
 /// only refers to it.
 pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
-    let mut joining = Joining { all: images::all(messages), memory, seen: Vec::new(), told: Vec::new() };
+    let mut joining = ImageJoin { all: images::all(messages), memory, seen: Vec::new(), told: Vec::new() };
     let joined = |message: &Message| {
         let parts = message.parts.iter().flat_map(|part| joining.part(part)).collect();
         Message { role: message.role, parts }
@@ -15,7 +15,7 @@ pub fn join(messages: &[Message], memory: &VisionMemory) -> Vec<Message> {
     messages.iter().map(joined).collect()
 }
 
-struct Joining<'m> {
+struct ImageJoin<'m> {
     all: Vec<CaptionedImage<'m>>,
     memory: &'m VisionMemory,
     /// Content hashes of the images so far.
@@ -24,7 +24,7 @@ struct Joining<'m> {
     told: Vec<&'m ImageAnalysis>,
 }
 
-impl<'m> Joining<'m> {
+impl<'m> ImageJoin<'m> {
     fn part(&mut self, part: &MessagePart) -> Vec<MessagePart> {
         let Some(hash) = part.image_hash() else { return vec![part.clone()] };
         let number = self.number(&hash).unwrap_or_default();

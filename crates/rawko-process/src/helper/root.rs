@@ -173,17 +173,17 @@ impl RootBuilder<'_> {
 
     /// Opens a path without following links if programs can write there: another one that runs at this moment could put a
     /// link in its way.
-    fn opened(&self, at: &Path, path: &Path) -> io::Result<Opened> {
+    fn opened(&self, at: &Path, path: &Path) -> io::Result<HeldPath> {
         if !self.is_written(path) {
-            return Ok(Opened { _held: None, at: at.to_owned() });
+            return Ok(HeldPath { _held: None, at: at.to_owned() });
         }
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         match openat2(CWD, at, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
             Ok(held) => {
                 let at = PathBuf::from(format!("{OLD}/proc/self/fd/{}", held.as_raw_fd()));
-                Ok(Opened { _held: Some(held), at })
+                Ok(HeldPath { _held: Some(held), at })
             }
-            Err(Errno::NOSYS) => Ok(Opened { _held: None, at: at.to_owned() }),
+            Err(Errno::NOSYS) => Ok(HeldPath { _held: None, at: at.to_owned() }),
             Err(error) => Err(error.into()),
         }
     }
@@ -228,12 +228,12 @@ impl RootBuilder<'_> {
 }
 
 /// A path that stays what it is.
-struct Opened {
+struct HeldPath {
     _held: Option<OwnedFd>,
     at: PathBuf,
 }
 
-impl Opened {
+impl HeldPath {
     fn at(&self) -> &Path {
         &self.at
     }

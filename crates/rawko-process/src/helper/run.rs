@@ -75,19 +75,19 @@ fn report(
 }
 
 #[derive(Default)]
-struct Prepared {
+struct PreparedInit {
     init: Option<Init>,
     listener: Option<TcpListener>,
 }
 
-fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> {
+fn prepare(spec: &Spec, layers: &mut Layers) -> Result<PreparedInit, LaunchRefusal> {
     // Before the namespaces: inside, root has another number.
     let is_root = rustix::process::getuid().is_root();
     let session = setsid().map(|_| String::new()).map_err(|error| error.to_string());
     layers.add(KernelLayer::Session, session);
     let Some(confined) = &spec.confined else {
         privileges::limit(&spec.limits, spec.mark);
-        return Ok(Prepared::default());
+        return Ok(PreparedInit::default());
     };
     // If memory runs out, the kernel ends a program of an agent before anything else. Inside, `/proc` is read-only.
     let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE);
@@ -106,9 +106,9 @@ fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> 
     Ok(prepared)
 }
 
-fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Prepared, LaunchRefusal> {
+fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<PreparedInit, LaunchRefusal> {
     namespaces::enter(layers);
-    let mut prepared = Prepared::default();
+    let mut prepared = PreparedInit::default();
     if layers.has(KernelLayer::PidNamespace) {
         match Init::start() {
             Ok(init) => prepared.init = Some(init),
@@ -150,7 +150,7 @@ fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Pr
     Ok(prepared)
 }
 
-fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) -> io::Result<Child> {
+fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &PreparedInit, layers: &Layers) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env).process_group(0);
     // Also in a namespace, where nothing is found by it: another rawko reads that it is within a call.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoints::{Checkpoints, FileDiff, Manifest, PathChange, differences, file_diff};
 
 pub use merge::{MergeError, Merged};
-pub use prune::Retired;
+pub use prune::WorktreeFate;
 use queue::MergeQueue;
 pub use queue::MergeTurn;
 pub use touched::Overlap;

@@ -13,7 +13,7 @@ const IN_MAKING: Duration = Duration::from_secs(60 * 60);
 
 /// What became of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retired {
+pub enum WorktreeFate {
     /// It had no changes.
     Removed,
     /// The copy is removed; its branch has the changes.
@@ -24,7 +24,7 @@ pub enum Retired {
 
 impl Worktrees {
     /// Removes a worktree, but not its work.
-    pub async fn retire(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<Retired> {
+    pub async fn retire(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<WorktreeFate> {
         let is_there = tree.path.is_dir();
         let changes = match is_there {
             true => self.changes(history, tree).await?,
@@ -32,7 +32,7 @@ impl Worktrees {
         };
         let is_changed = !changes.changes.is_empty();
         if is_changed && !tree.is_git {
-            return Ok(Retired::Kept);
+            return Ok(WorktreeFate::Kept);
         }
         if is_changed {
             let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, tree.instance);
@@ -40,10 +40,10 @@ impl Worktrees {
         }
         if is_changed || (!is_there && tree.commit.is_some()) {
             self.begin_removal(history, tree, Removal::KeepsBranch).await?;
-            return Ok(Retired::Branch);
+            return Ok(WorktreeFate::Branch);
         }
         self.remove(history, tree).await?;
-        Ok(Retired::Removed)
+        Ok(WorktreeFate::Removed)
     }
 
     /// Returns the time since the record of a worktree was written.

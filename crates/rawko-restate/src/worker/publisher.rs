@@ -34,10 +34,10 @@ type PublishedKey = (Arc<str>, Arc<str>);
 pub(super) struct Publisher {
     state: Arc<WorkerState>,
     ingress: Ingress,
-    outputs: Mutex<HashMap<PublishedKey, Tracked>>,
+    outputs: Mutex<HashMap<PublishedKey, TrackedOutput>>,
 }
 
-struct Tracked {
+struct TrackedOutput {
     output: CallOutput,
     is_changed: bool,
     is_written: bool,
@@ -56,7 +56,7 @@ impl Publisher {
         tokio::join!(self.collect(heard), self.send());
     }
 
-    fn outputs(&self) -> MutexGuard<'_, HashMap<PublishedKey, Tracked>> {
+    fn outputs(&self) -> MutexGuard<'_, HashMap<PublishedKey, TrackedOutput>> {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,7 +99,7 @@ impl Publisher {
 }
 
 /// Adds a progress event to the output of its call.
-fn note(outputs: &mut HashMap<PublishedKey, Tracked>, told: &CallProgress, boot: &str) {
+fn note(outputs: &mut HashMap<PublishedKey, TrackedOutput>, told: &CallProgress, boot: &str) {
     let key = (Arc::clone(&told.instance), Arc::clone(&told.id));
     let (kind, text) = (told.data.get("type").as_str(), told.data.get("text").as_str().unwrap_or_default());
     if kind == Some("message_done") {
@@ -112,11 +112,11 @@ fn note(outputs: &mut HashMap<PublishedKey, Tracked>, told: &CallProgress, boot:
     if !outputs.contains_key(&key) && outputs.len() >= CALLS_MAX {
         return;
     }
-    let new = || Tracked::of(told, boot);
+    let new = || TrackedOutput::of(told, boot);
     let tracked = outputs.entry(key).or_insert_with(new);
     if tracked.output.run.step != told.step || tracked.output.is_over {
         let is_written = tracked.is_written;
-        *tracked = Tracked { is_written, ..new() };
+        *tracked = TrackedOutput { is_written, ..new() };
     }
     let output = &mut tracked.output;
     match kind {
@@ -132,8 +132,8 @@ fn note(outputs: &mut HashMap<PublishedKey, Tracked>, told: &CallProgress, boot:
     tracked.is_changed = true;
 }
 
-impl Tracked {
-    fn of(told: &CallProgress, boot: &str) -> Tracked {
+impl TrackedOutput {
+    fn of(told: &CallProgress, boot: &str) -> TrackedOutput {
         let run = CallRun {
             instance: Arc::clone(&told.instance),
             id: Arc::clone(&told.id),
@@ -143,7 +143,7 @@ impl Tracked {
         let name = Arc::clone(&told.name);
         let output =
             CallOutput { run, name, from: 0, text: String::new(), last: Value::Null, is_over: false };
-        Tracked { output, is_changed: true, is_written: false }
+        TrackedOutput { output, is_changed: true, is_written: false }
     }
 }
 
@@ -159,7 +159,7 @@ fn thought(last: &Value, text: &str) -> Value {
 /// Takes what has changed in watched streams, and removes calls that are over. The end of a call whose output was
 /// written is always sent, so that nothing is left behind.
 fn take(
-    outputs: &mut HashMap<PublishedKey, Tracked>,
+    outputs: &mut HashMap<PublishedKey, TrackedOutput>,
     watched: &HashSet<String>,
 ) -> BTreeMap<String, Vec<CallOutput>> {
     let mut taken: BTreeMap<String, Vec<CallOutput>> = BTreeMap::new();

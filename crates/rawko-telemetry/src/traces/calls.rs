@@ -1,5 +1,6 @@
 //! Spans of calls: `chat`, `execute_tool`, `invoke_agent` for agents that are programs, and other calls of a chart.
 
+use rawko_core::{ServiceClass, ServiceName};
 use rawko_host::{CallOutcome, FinishedCall, ObservedCall, ObservedCompletion};
 use rawko_store::EffectKind;
 
@@ -18,12 +19,13 @@ enum CallConvention<'c> {
 }
 
 fn what(call: &str) -> CallConvention<'_> {
-    match call.split_once(':') {
-        Some(("tool", tool)) => CallConvention::Tool(tool),
-        Some(("agent", agent)) => CallConvention::Agent(agent),
-        Some(("statechart", chart)) => CallConvention::Workflow(chart),
-        Some(("model", _)) => CallConvention::Model,
-        Some(_) | None => CallConvention::Other,
+    let ServiceName { class, member } = ServiceName::of(call);
+    match class {
+        ServiceClass::Tool => CallConvention::Tool(member),
+        ServiceClass::Agent => CallConvention::Agent(member),
+        ServiceClass::Chart => CallConvention::Workflow(member),
+        ServiceClass::Model => CallConvention::Model,
+        _ => CallConvention::Other,
     }
 }
 

@@ -9,7 +9,7 @@ use brush_parser::word::{
 use super::walk::{LineWalk, ShellReadError, options};
 use super::word::Word;
 
-type Walked = Result<(), ShellReadError>;
+type WalkResult = Result<(), ShellReadError>;
 
 impl LineWalk {
     pub(super) fn word(&mut self, text: &str) -> Result<Word, ShellReadError> {
@@ -41,11 +41,11 @@ impl LineWalk {
         }
     }
 
-    fn pieces(&mut self, pieces: &[WordPieceWithSource]) -> Walked {
+    fn pieces(&mut self, pieces: &[WordPieceWithSource]) -> WalkResult {
         pieces.iter().try_for_each(|piece| self.piece(&piece.piece))
     }
 
-    fn piece(&mut self, piece: &WordPiece) -> Walked {
+    fn piece(&mut self, piece: &WordPiece) -> WalkResult {
         match piece {
             WordPiece::Text(text) => plain(text),
             WordPiece::DoubleQuotedSequence(pieces) | WordPiece::GettextDoubleQuotedSequence(pieces) => {
@@ -67,7 +67,7 @@ impl LineWalk {
         }
     }
 
-    fn parameter(&mut self, parameter: &ParameterExpr) -> Walked {
+    fn parameter(&mut self, parameter: &ParameterExpr) -> WalkResult {
         if let ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } = parameter {
             self.cannot_know("`@P` runs what a variable holds".into());
         }
@@ -87,7 +87,7 @@ impl LineWalk {
 
     /// Walks the texts of a parameter expansion. The effect of quotes in them depends on the surrounding quotes, so
     /// both readings are walked: this finds more commands than run, never fewer.
-    fn nested(&mut self, parameter: &ParameterExpr) -> Walked {
+    fn nested(&mut self, parameter: &ParameterExpr) -> WalkResult {
         self.deeper()?;
         for text in texts(parameter) {
             self.word(text)?;
@@ -105,7 +105,7 @@ impl LineWalk {
 
     /// Walks arithmetic, which evaluates variables recursively, including substitutions in their values. Only numbers
     /// are therefore known.
-    pub(super) fn arithmetic(&mut self, expression: &str) -> Walked {
+    pub(super) fn arithmetic(&mut self, expression: &str) -> WalkResult {
         if expression.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$' | '`')) {
             let why = format!("`{}` is calculated from variables", expression.trim());
             // A variable can hold a subscript, and a subscript a command. So can the output of a command, which the
@@ -124,7 +124,7 @@ impl LineWalk {
     }
 
     /// Walks one side of `-eq` and the like in `[[ … ]]`, which is arithmetic too.
-    pub(super) fn compared(&mut self, side: &str) -> Walked {
+    pub(super) fn compared(&mut self, side: &str) -> WalkResult {
         let word = self.word(side)?;
         match word.known() {
             Some(number) if number.parse::<i64>().is_ok() => Ok(()),
@@ -132,11 +132,11 @@ impl LineWalk {
         }
     }
 
-    pub(super) fn redirects(&mut self, redirects: Option<&RedirectList>) -> Walked {
+    pub(super) fn redirects(&mut self, redirects: Option<&RedirectList>) -> WalkResult {
         redirects.iter().flat_map(|list| &list.0).try_for_each(|redirect| self.redirect(redirect))
     }
 
-    pub(super) fn redirect(&mut self, redirect: &IoRedirect) -> Walked {
+    pub(super) fn redirect(&mut self, redirect: &IoRedirect) -> WalkResult {
         match redirect {
             IoRedirect::File(_, kind, target) => self.file(kind, target),
             IoRedirect::HereDocument(_, document) if document.requires_expansion => {
@@ -153,7 +153,7 @@ impl LineWalk {
         }
     }
 
-    fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) -> Walked {
+    fn file(&mut self, kind: &IoFileRedirectKind, target: &IoFileRedirectTarget) -> WalkResult {
         let target = match target {
             IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
                 self.word(&word.value)?

@@ -23,7 +23,7 @@ use super::wrappers::{self, WrappedCommand};
 #[error("{0}")]
 pub(crate) struct Unprintable(pub(crate) String);
 
-pub(super) type Printed = Result<String, Unprintable>;
+pub(super) type PrintResult = Result<String, Unprintable>;
 
 pub(super) fn unprintable<T>(what: impl Into<String>) -> Result<T, Unprintable> {
     Err(Unprintable(what.into()))
@@ -36,7 +36,7 @@ const RESERVED: [&str; 22] = [
 ];
 
 /// Prints a line, and checks that the printed text is printed as itself.
-pub(crate) fn canonical(line: &str) -> Printed {
+pub(crate) fn canonical(line: &str) -> PrintResult {
     let printed = text(line, 0)?;
     match text(&printed, 0) {
         Ok(again) if again == printed => Ok(printed),
@@ -45,7 +45,7 @@ pub(crate) fn canonical(line: &str) -> Printed {
 }
 
 /// Parses and prints a text. `depth` counts substitutions and texts for other shells.
-pub(super) fn text(line: &str, depth: usize) -> Printed {
+pub(super) fn text(line: &str, depth: usize) -> PrintResult {
     if depth > DEPTH_MAX {
         return unprintable(format!("commands stand more than {DEPTH_MAX} deep in each other"));
     }
@@ -56,7 +56,7 @@ pub(super) fn text(line: &str, depth: usize) -> Printed {
     Ok(lists?.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-fn list(list: &CompoundList, depth: usize) -> Printed {
+fn list(list: &CompoundList, depth: usize) -> PrintResult {
     let mut out = String::new();
     for (at, item) in list.0.iter().enumerate() {
         let mut one = pipeline(&item.0.first, depth)?;
@@ -79,12 +79,12 @@ fn list(list: &CompoundList, depth: usize) -> Printed {
 }
 
 /// Prints a list that a word such as `do` or `}` follows.
-fn body(commands: &CompoundList, depth: usize) -> Printed {
+fn body(commands: &CompoundList, depth: usize) -> PrintResult {
     let text = list(commands, depth)?;
     Ok(if text.ends_with('&') { text } else { format!("{text};") })
 }
 
-fn pipeline(pipeline: &Pipeline, depth: usize) -> Printed {
+fn pipeline(pipeline: &Pipeline, depth: usize) -> PrintResult {
     let commands: Result<Vec<String>, _> = pipeline.seq.iter().map(|one| command(one, depth)).collect();
     let mut out = String::new();
     match &pipeline.timed {
@@ -98,7 +98,7 @@ fn pipeline(pipeline: &Pipeline, depth: usize) -> Printed {
     Ok(out + &commands?.join(" | "))
 }
 
-fn command(command: &Command, depth: usize) -> Printed {
+fn command(command: &Command, depth: usize) -> PrintResult {
     match command {
         Command::Simple(simple) => simple_command(simple, depth),
         Command::Compound(inner, redirects) => {
@@ -120,7 +120,7 @@ fn command(command: &Command, depth: usize) -> Printed {
     }
 }
 
-fn compound(compound: &CompoundCommand, depth: usize) -> Printed {
+fn compound(compound: &CompoundCommand, depth: usize) -> PrintResult {
     let depth = depth + 1;
     if depth > 4 * DEPTH_MAX {
         return unprintable("compound commands are nested too deeply");
@@ -185,12 +185,12 @@ fn compound(compound: &CompoundCommand, depth: usize) -> Printed {
     })
 }
 
-fn spaced(words: &[ast::Word], depth: usize) -> Printed {
+fn spaced(words: &[ast::Word], depth: usize) -> PrintResult {
     let words: Result<Vec<String>, _> = words.iter().map(|one| word(&one.value, depth)).collect();
     Ok(words?.into_iter().map(|word| format!(" {word}")).collect())
 }
 
-fn condition(test: &ExtendedTestExpr, depth: usize) -> Printed {
+fn condition(test: &ExtendedTestExpr, depth: usize) -> PrintResult {
     Ok(match test {
         ExtendedTestExpr::And(left, right) => {
             format!("{} && {}", condition(left, depth)?, condition(right, depth)?)
@@ -216,7 +216,7 @@ fn condition(test: &ExtendedTestExpr, depth: usize) -> Printed {
     })
 }
 
-fn simple_command(simple: &SimpleCommand, depth: usize) -> Printed {
+fn simple_command(simple: &SimpleCommand, depth: usize) -> PrintResult {
     let mut parts = Vec::new();
     for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
         parts.push(match item {
@@ -292,7 +292,7 @@ fn executed(simple: &SimpleCommand, depth: usize) -> Result<Vec<(String, String)
     }
 }
 
-fn suffix_item(item: &CommandPrefixOrSuffixItem, depth: usize, lines: &[(String, String)]) -> Printed {
+fn suffix_item(item: &CommandPrefixOrSuffixItem, depth: usize, lines: &[(String, String)]) -> PrintResult {
     match item {
         CommandPrefixOrSuffixItem::IoRedirect(one) => redirect(one, depth),
         CommandPrefixOrSuffixItem::Word(one) => argument(&one.value, depth, lines),
@@ -306,7 +306,7 @@ fn suffix_item(item: &CommandPrefixOrSuffixItem, depth: usize, lines: &[(String,
     }
 }
 
-fn argument(value: &str, depth: usize, lines: &[(String, String)]) -> Printed {
+fn argument(value: &str, depth: usize, lines: &[(String, String)]) -> PrintResult {
     if !lines.is_empty() {
         let pieces = brush_parser::word::parse(value, &options()).unwrap_or_default();
         let known = Word::of_pieces(value, &pieces);
@@ -317,7 +317,7 @@ fn argument(value: &str, depth: usize, lines: &[(String, String)]) -> Printed {
     word(value, depth)
 }
 
-fn substituted(kind: &ProcessSubstitutionKind, commands: &CompoundList, depth: usize) -> Printed {
+fn substituted(kind: &ProcessSubstitutionKind, commands: &CompoundList, depth: usize) -> PrintResult {
     let sign = match kind {
         ProcessSubstitutionKind::Read => "<",
         ProcessSubstitutionKind::Write => ">",
@@ -331,7 +331,7 @@ fn is_name(name: &str) -> bool {
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-fn assigned(assignment: &Assignment, depth: usize) -> Printed {
+fn assigned(assignment: &Assignment, depth: usize) -> PrintResult {
     let name = match &assignment.name {
         AssignmentName::VariableName(name) if is_name(name) => name.clone(),
         AssignmentName::ArrayElementName(name, index) if is_name(name) => {
@@ -357,13 +357,13 @@ fn assigned(assignment: &Assignment, depth: usize) -> Printed {
     Ok(format!("{name}{sign}{value}"))
 }
 
-fn all_redirects(redirects: Option<&RedirectList>, depth: usize) -> Printed {
+fn all_redirects(redirects: Option<&RedirectList>, depth: usize) -> PrintResult {
     let all: Result<Vec<String>, _> =
         redirects.iter().flat_map(|list| &list.0).map(|one| redirect(one, depth)).collect();
     Ok(all?.into_iter().map(|one| format!(" {one}")).collect())
 }
 
-fn redirect(redirect: &IoRedirect, depth: usize) -> Printed {
+fn redirect(redirect: &IoRedirect, depth: usize) -> PrintResult {
     let number = |fd: &Option<ast::IoFd>| fd.map(|fd| fd.to_string()).unwrap_or_default();
     Ok(match redirect {
         IoRedirect::File(fd, kind, target) => {

@@ -7,7 +7,7 @@ use brush_parser::word::{
 
 use super::ansi_c;
 use super::expansions::substitutions;
-use super::print::{Printed, Unprintable, text, unprintable};
+use super::print::{PrintResult, Unprintable, text, unprintable};
 use super::walk::options;
 
 /// Where a piece stands, which decides how it is quoted.
@@ -20,7 +20,7 @@ enum QuotePlace {
     Inside(bool),
 }
 
-pub(super) fn word(value: &str, depth: usize) -> Printed {
+pub(super) fn word(value: &str, depth: usize) -> PrintResult {
     let pieces = parsed(value)?;
     if pieces.is_empty() {
         return Ok("''".to_owned());
@@ -33,13 +33,13 @@ fn parsed(value: &str) -> Result<Vec<WordPieceWithSource>, Unprintable> {
 }
 
 /// Prints the text of a here-document with expansions, as one double-quoted word.
-pub(super) fn heredoc(value: &str, depth: usize) -> Printed {
+pub(super) fn heredoc(value: &str, depth: usize) -> PrintResult {
     let pieces = word::parse_heredoc(value, &options()).map_err(|error| Unprintable(error.to_string()))?;
     Ok(format!("\"{}\"", pieces_in(&pieces, QuotePlace::Quoted, depth)?))
 }
 
 /// Prints the right side of `=~`. Quoting would make it plain text, so only an expression that needs none is accepted.
-pub(super) fn regex(value: &str, depth: usize) -> Printed {
+pub(super) fn regex(value: &str, depth: usize) -> PrintResult {
     let is_plain =
         |letter: char| letter.is_ascii_alphanumeric() || "_^$.*+?|()[]{}-/:,=@%\\".contains(letter);
     let is_variable = value.starts_with('$') || value.starts_with('"') || value.starts_with('\'');
@@ -63,7 +63,7 @@ pub(super) fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn pieces_in(pieces: &[WordPieceWithSource], place: QuotePlace, depth: usize) -> Printed {
+fn pieces_in(pieces: &[WordPieceWithSource], place: QuotePlace, depth: usize) -> PrintResult {
     let mut out = String::new();
     for (at, piece) in pieces.iter().enumerate() {
         let printed = piece_in(&piece.piece, place, (at == 0 && out.is_empty(), depth))?;
@@ -72,7 +72,7 @@ fn pieces_in(pieces: &[WordPieceWithSource], place: QuotePlace, depth: usize) ->
     Ok(out)
 }
 
-fn piece_in(piece: &WordPiece, place: QuotePlace, (is_first, depth): (bool, usize)) -> Printed {
+fn piece_in(piece: &WordPiece, place: QuotePlace, (is_first, depth): (bool, usize)) -> PrintResult {
     Ok(match (piece, place) {
         (WordPiece::Text(text), QuotePlace::Bare) => bare(text)?,
         (WordPiece::Text(text), QuotePlace::Quoted) => quoted(text),
@@ -137,7 +137,7 @@ fn piece_in(piece: &WordPiece, place: QuotePlace, (is_first, depth): (bool, usiz
 }
 
 /// Prints unquoted text: patterns and braces stay, everything else that bash could take for syntax is quoted.
-fn bare(text: &str) -> Printed {
+fn bare(text: &str) -> PrintResult {
     let mut out = String::new();
     for letter in text.chars() {
         match letter {
@@ -164,7 +164,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn inside(text: &str) -> Printed {
+fn inside(text: &str) -> PrintResult {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,=+@%^*?[] ".contains(letter);
     if text.chars().all(is_plain) {
         return Ok(text.to_owned());
@@ -177,7 +177,7 @@ fn inside(text: &str) -> Printed {
 }
 
 /// Prints arithmetic that may contain the output of commands.
-pub(super) fn calculated(text: &str, depth: usize) -> Printed {
+pub(super) fn calculated(text: &str, depth: usize) -> PrintResult {
     let Some((outside, lines)) = substitutions(text).filter(|(_, lines)| !lines.is_empty()) else {
         return arithmetic(text);
     };
@@ -194,7 +194,7 @@ pub(super) fn calculated(text: &str, depth: usize) -> Printed {
 }
 
 /// Prints arithmetic of numbers, variables and operators.
-pub(super) fn arithmetic(text: &str) -> Printed {
+pub(super) fn arithmetic(text: &str) -> PrintResult {
     let text = text.trim();
     let is_plain =
         |letter: char| letter.is_ascii_alphanumeric() || "_ \t+-*/%<>=!&|^~?:,()#${}[]".contains(letter);
@@ -219,7 +219,7 @@ pub(super) fn arithmetic(text: &str) -> Printed {
     unprintable(format!("`{text}` is calculated"))
 }
 
-fn name(parameter: &Parameter) -> Printed {
+fn name(parameter: &Parameter) -> PrintResult {
     Ok(match parameter {
         Parameter::Positional(number) => number.to_string(),
         Parameter::Special(special) => special.to_string(),
@@ -231,8 +231,8 @@ fn name(parameter: &Parameter) -> Printed {
     })
 }
 
-fn parameter_in(expression: &ParameterExpr, is_quoted: bool, depth: usize) -> Printed {
-    let operand = |text: &Option<String>| -> Printed {
+fn parameter_in(expression: &ParameterExpr, is_quoted: bool, depth: usize) -> PrintResult {
+    let operand = |text: &Option<String>| -> PrintResult {
         let Some(text) = text else { return Ok(String::new()) };
         pieces_in(&parsed(text)?, QuotePlace::Inside(is_quoted), depth + 1)
     };

@@ -33,7 +33,7 @@ pub(super) struct LineWalk {
     fed: Option<String>,
 }
 
-type Walked = Result<(), ShellReadError>;
+type WalkResult = Result<(), ShellReadError>;
 
 impl LineWalk {
     pub(super) fn read(line: &str) -> Result<LineReading, ShellReadError> {
@@ -43,7 +43,7 @@ impl LineWalk {
     }
 
     /// Walks a separate text: the whole line, a substitution, the argument of `sh -c`.
-    pub(super) fn line(&mut self, text: &str) -> Walked {
+    pub(super) fn line(&mut self, text: &str) -> WalkResult {
         self.deeper()?;
         let mut parser = Parser::new(text.as_bytes(), &options());
         let program = parser.parse_program().map_err(|error| ShellReadError::Syntax(error.to_string()))?;
@@ -52,12 +52,12 @@ impl LineWalk {
         Ok(())
     }
 
-    pub(super) fn deeper(&mut self) -> Walked {
+    pub(super) fn deeper(&mut self) -> WalkResult {
         self.depth += 1;
         if self.depth > DEPTH_MAX { Err(ShellReadError::TooDeep) } else { Ok(()) }
     }
 
-    pub(super) fn list(&mut self, list: &CompoundList) -> Walked {
+    pub(super) fn list(&mut self, list: &CompoundList) -> WalkResult {
         for item in &list.0 {
             self.pipeline(&item.0.first)?;
             for more in &item.0.additional {
@@ -69,7 +69,7 @@ impl LineWalk {
         Ok(())
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline) -> Walked {
+    fn pipeline(&mut self, pipeline: &Pipeline) -> WalkResult {
         let from = self.reading.commands.len();
         pipeline.seq.iter().try_for_each(|command| self.command(command))?;
         if pipeline.seq.len() > 1 {
@@ -78,7 +78,7 @@ impl LineWalk {
         Ok(())
     }
 
-    fn command(&mut self, command: &Command) -> Walked {
+    fn command(&mut self, command: &Command) -> WalkResult {
         match command {
             Command::Simple(simple) => self.simple(simple),
             Command::Compound(compound, redirects) => {
@@ -98,7 +98,7 @@ impl LineWalk {
         }
     }
 
-    fn compound(&mut self, compound: &CompoundCommand) -> Walked {
+    fn compound(&mut self, compound: &CompoundCommand) -> WalkResult {
         match compound {
             CompoundCommand::Arithmetic(arithmetic) => self.arithmetic(&arithmetic.expr.value),
             CompoundCommand::ArithmeticForClause(clause) => {
@@ -139,7 +139,7 @@ impl LineWalk {
         }
     }
 
-    fn conditional(&mut self, clause: &ast::IfClauseCommand) -> Walked {
+    fn conditional(&mut self, clause: &ast::IfClauseCommand) -> WalkResult {
         self.list(&clause.condition)?;
         self.list(&clause.then)?;
         for otherwise in clause.elses.as_deref().unwrap_or_default() {
@@ -149,7 +149,7 @@ impl LineWalk {
         Ok(())
     }
 
-    fn test(&mut self, test: &ExtendedTestExpr) -> Walked {
+    fn test(&mut self, test: &ExtendedTestExpr) -> WalkResult {
         match test {
             ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
                 self.test(left)?;
@@ -174,11 +174,11 @@ impl LineWalk {
         }
     }
 
-    fn words(&mut self, words: &[ast::Word]) -> Walked {
+    fn words(&mut self, words: &[ast::Word]) -> WalkResult {
         words.iter().try_for_each(|word| self.word(&word.value).map(drop))
     }
 
-    fn simple(&mut self, simple: &SimpleCommand) -> Walked {
+    fn simple(&mut self, simple: &SimpleCommand) -> WalkResult {
         let mut words = Vec::new();
         let before = self.reading.assigned.len();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
@@ -202,7 +202,7 @@ impl LineWalk {
         Ok(())
     }
 
-    fn item(&mut self, item: &CommandPrefixOrSuffixItem, words: &mut Vec<Word>) -> Walked {
+    fn item(&mut self, item: &CommandPrefixOrSuffixItem, words: &mut Vec<Word>) -> WalkResult {
         match item {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect)?,
             CommandPrefixOrSuffixItem::Word(word) => words.push(self.word(&word.value)?),
@@ -225,7 +225,7 @@ impl LineWalk {
         }
     }
 
-    fn assignment(&mut self, assignment: &Assignment) -> Walked {
+    fn assignment(&mut self, assignment: &Assignment) -> WalkResult {
         match &assignment.name {
             AssignmentName::VariableName(name) => self.reading.assigned.push(name.clone()),
             AssignmentName::ArrayElementName(name, index) => {
@@ -250,7 +250,7 @@ impl LineWalk {
     }
 
     /// Records a command and, if it is a wrapper, the command it runs.
-    pub(super) fn invoked(&mut self, words: Vec<Word>) -> Walked {
+    pub(super) fn invoked(&mut self, words: Vec<Word>) -> WalkResult {
         let Some(first) = words.first() else { return Ok(()) };
         if first.known().is_none() {
             self.cannot_know(format!("`{}` stands where a command's name should", first.shown));
@@ -269,7 +269,7 @@ impl LineWalk {
         Ok(())
     }
 
-    fn inner(&mut self, inner: WrappedCommand) -> Walked {
+    fn inner(&mut self, inner: WrappedCommand) -> WalkResult {
         match inner {
             WrappedCommand::Command(words) => self.invoked(words),
             WrappedCommand::Line(text) => self.line(&text),
@@ -289,7 +289,7 @@ impl LineWalk {
     }
 
     /// Records what a program runs by text in its arguments. Text that is no command line of a shell is opaque.
-    fn run(&mut self, run: WrappedCommand) -> Walked {
+    fn run(&mut self, run: WrappedCommand) -> WalkResult {
         let mut walk = LineWalk { reading: LineReading::default(), depth: self.depth, fed: None };
         match run {
             WrappedCommand::Command(words) => walk.invoked(words)?,

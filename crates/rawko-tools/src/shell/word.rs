@@ -28,7 +28,7 @@ impl Word {
 
     pub(crate) fn of_pieces(shown: &str, pieces: &[WordPieceWithSource]) -> Self {
         let mut builder = WordBuilder::default();
-        builder.pieces(pieces, Quoting::Bare);
+        builder.pieces(pieces, QuoteStyle::Bare);
         if has_braces(&builder.bare) {
             builder.is_known = false;
             builder.splits = true;
@@ -65,7 +65,7 @@ impl Word {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quoting {
+enum QuoteStyle {
     Bare,
     Double,
 }
@@ -85,19 +85,19 @@ impl Default for WordBuilder {
 }
 
 impl WordBuilder {
-    fn pieces(&mut self, pieces: &[WordPieceWithSource], quoting: Quoting) {
+    fn pieces(&mut self, pieces: &[WordPieceWithSource], quoting: QuoteStyle) {
         for piece in pieces {
             self.piece(&piece.piece, quoting);
         }
     }
 
-    fn piece(&mut self, piece: &WordPiece, quoting: Quoting) {
+    fn piece(&mut self, piece: &WordPiece, quoting: QuoteStyle) {
         self.bare.push_str(match piece {
-            WordPiece::Text(text) if quoting == Quoting::Bare => text,
+            WordPiece::Text(text) if quoting == QuoteStyle::Bare => text,
             _ => " ",
         });
         match piece {
-            WordPiece::Text(text) if quoting == Quoting::Bare => self.bare(text),
+            WordPiece::Text(text) if quoting == QuoteStyle::Bare => self.bare(text),
             WordPiece::Text(text) => self.literal(text),
             WordPiece::SingleQuotedText(text) => self.literal(text),
             WordPiece::AnsiCQuotedText(text) => match ansi_c::decoded(text) {
@@ -105,7 +105,7 @@ impl WordBuilder {
                 None => self.is_known = false,
             },
             WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
-                self.pieces(inner, Quoting::Double);
+                self.pieces(inner, QuoteStyle::Double);
             }
             WordPiece::EscapeSequence(text) => self.escaped(text),
             WordPiece::TildeExpansion(_)
@@ -114,7 +114,7 @@ impl WordBuilder {
             | WordPiece::BackquotedCommandSubstitution(_)
             | WordPiece::ArithmeticExpression(_) => {
                 self.is_known = false;
-                self.splits |= quoting == Quoting::Bare && !matches!(piece, WordPiece::TildeExpansion(_));
+                self.splits |= quoting == QuoteStyle::Bare && !matches!(piece, WordPiece::TildeExpansion(_));
                 // The only known property of a tilde expansion is that it is not an option.
                 if matches!(piece, WordPiece::TildeExpansion(_)) && self.text.is_empty() {
                     self.text.push('~');

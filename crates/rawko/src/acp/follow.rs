@@ -37,7 +37,7 @@ pub(super) struct TaskFollower<'a> {
 }
 
 /// What a request of the task needs from the person.
-type Answered = (PendingAsk, Option<RequestPermissionOutcome>);
+type AnsweredAsk = (PendingAsk, Option<RequestPermissionOutcome>);
 
 struct EditorTurn {
     id: String,
@@ -46,8 +46,8 @@ struct EditorTurn {
     messenger: Messenger,
     /// Requests that were sent to the client: instance, invoke and time.
     sent: BTreeSet<(String, String, i64)>,
-    answered: mpsc::UnboundedReceiver<Answered>,
-    answer: mpsc::UnboundedSender<Answered>,
+    answered: mpsc::UnboundedReceiver<AnsweredAsk>,
+    answer: mpsc::UnboundedSender<AnsweredAsk>,
     looked_at: Option<u64>,
     is_pausing: bool,
     /// Live text of the calls in this process.
@@ -202,7 +202,7 @@ impl TaskFollower<'_> {
     /// could not show, stays open and ends the turn: otherwise the client would wait for a task that waits for it.
     async fn answered(
         &mut self,
-        (ask, outcome): Answered,
+        (ask, outcome): AnsweredAsk,
         reader: &SnapshotReader,
         turn: &mut EditorTurn,
     ) -> Result<(), CommandFailure> {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use rawko_agents::work::{project_history, project_worktrees};
 use rawko_host::{Settings, SnapshotReader};
 use rawko_programs::checkpoints::{Checkpoints, EntryKind, HistoryEntry};
-use rawko_programs::worktrees::{Retired, Worktree, Worktrees};
+use rawko_programs::worktrees::{Worktree, WorktreeFate, Worktrees};
 use rawko_settings::StateDir;
 
 use super::unreadable;
@@ -83,11 +83,11 @@ impl<'a> FilePruner<'a> {
                 continue;
             }
             match self.worktrees.retire(&self.history, &tree).await? {
-                Retired::Removed => pruned.worktrees += 1,
-                Retired::Branch => {
+                WorktreeFate::Removed => pruned.worktrees += 1,
+                WorktreeFate::Branch => {
                     (pruned.worktrees, pruned.branches) = (pruned.worktrees + 1, pruned.branches + 1)
                 }
-                Retired::Kept => {}
+                WorktreeFate::Kept => {}
             }
         }
         pruned.leftovers = self.worktrees.remove_leftovers(&self.history).await?;

@@ -93,7 +93,7 @@ enum ChannelLogFormat {
     Json,
 }
 
-type WhatIsServed = (Arc<dyn Engine>, Arc<AgentServices>, Option<Arc<ServingChannels>>);
+type ServedParts = (Arc<dyn Engine>, Arc<AgentServices>, Option<Arc<ServingChannels>>);
 
 /// The address, settings and tokens of the server.
 struct ServerPlan {
@@ -240,7 +240,7 @@ fn print_link(place: &ProjectContext, console: &mut Console) -> Result<CommandVe
 
 /// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
 /// channels.
-async fn served(place: &ProjectContext, access: &HostAccess) -> Result<WhatIsServed, CommandFailure> {
+async fn served(place: &ProjectContext, access: &HostAccess) -> Result<ServedParts, CommandFailure> {
     let Some(local_client) = access.local_client() else {
         if let Some(engine) = access.engine() {
             return Ok((engine, place.agent_services().0, None));

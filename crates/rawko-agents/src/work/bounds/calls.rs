@@ -25,7 +25,7 @@ pub(in crate::work) fn bounded_calls(
     own_name: impl Fn(ToolUse) -> ToolUse,
 ) -> BoundedCalls {
     let asked = message.tool_uses().count();
-    let mut bounding = Bounding {
+    let mut bounding = MessageBounds {
         asked,
         used: ContentSize::default(),
         text_left: TEXT_BYTES_MAX,
@@ -37,7 +37,7 @@ pub(in crate::work) fn bounded_calls(
     BoundedCalls { message: Message { role: message.role, parts }, calls: bounding.calls }
 }
 
-struct Bounding<F> {
+struct MessageBounds<F> {
     /// Calls in the whole message.
     asked: usize,
     used: ContentSize,
@@ -47,7 +47,7 @@ struct Bounding<F> {
     own_name: F,
 }
 
-impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
+impl<F: Fn(ToolUse) -> ToolUse> MessageBounds<F> {
     fn part(&mut self, part: MessagePart) -> Option<MessagePart> {
         match part {
             MessagePart::Text { .. } if self.text_left == 0 => None,

@@ -66,18 +66,18 @@ impl CredentialFile {
     }
 }
 
-type Storing<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
 /// Written out as `async_trait` would, for which no dependency is needed.
 impl CredentialStore for CredentialFile {
-    fn load<'a: 'b, 'b>(&'a self) -> Storing<'b, Option<StoredCredentials>>
+    fn load<'a: 'b, 'b>(&'a self) -> StoreFuture<'b, Option<StoredCredentials>>
     where
         Self: 'b,
     {
         Box::pin(async move { Ok(self.read().credentials) })
     }
 
-    fn save<'a: 'b, 'b>(&'a self, credentials: StoredCredentials) -> Storing<'b, ()>
+    fn save<'a: 'b, 'b>(&'a self, credentials: StoredCredentials) -> StoreFuture<'b, ()>
     where
         Self: 'b,
     {
@@ -87,7 +87,7 @@ impl CredentialStore for CredentialFile {
         })
     }
 
-    fn clear<'a: 'b, 'b>(&'a self) -> Storing<'b, ()>
+    fn clear<'a: 'b, 'b>(&'a self) -> StoreFuture<'b, ()>
     where
         Self: 'b,
     {

@@ -12,14 +12,14 @@ use crate::http::problem::{ErrorResponse, ProblemCode};
 use crate::http::project::NewTask;
 
 /// What came of a command.
-pub(super) struct Performed {
+pub(super) struct CommandResult {
     pub(super) outcome: TriggerOutcome,
     pub(super) detail: Option<String>,
 }
 
 /// Performs a command. An error is transient: the same command may succeed later.
-pub(super) async fn perform(app: &App, command: &TriggerCommand) -> Result<Performed, ErrorResponse> {
-    let done = |outcome| Ok(Performed { outcome, detail: None });
+pub(super) async fn perform(app: &App, command: &TriggerCommand) -> Result<CommandResult, ErrorResponse> {
+    let done = |outcome| Ok(CommandResult { outcome, detail: None });
     match attempt(app, command).await {
         Ok(outcome) => done(outcome),
         // The run of an earlier attempt, which was not recorded.
@@ -34,7 +34,7 @@ pub(super) async fn perform(app: &App, command: &TriggerCommand) -> Result<Perfo
         Err(problem) if problem.code() == ProblemCode::Exists => done(TriggerOutcome::Exists),
         Err(problem) if problem.code().status().as_u16() >= 503 => Err(problem),
         Err(problem) => {
-            Ok(Performed { outcome: TriggerOutcome::Failed, detail: Some(problem.detail().to_owned()) })
+            Ok(CommandResult { outcome: TriggerOutcome::Failed, detail: Some(problem.detail().to_owned()) })
         }
     }
 }
