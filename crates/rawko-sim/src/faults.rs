@@ -21,8 +21,8 @@ pub enum InjectedFaultKind {
     Failure,
     /// The call and all later calls of the same invoke fail with category `failed`.
     Outage,
-    /// No answer within the timeout of the invoke; without one, the service reports category `timeout`. A person does
-    /// not answer before `expires` (category `expired`).
+    /// No answer within the timeout of the invoke, also by a child or a stimulus; without one, the service reports
+    /// category `timeout`. A person does not answer before `expires` (category `expired`).
     Timeout,
     /// The driver stopped during the call and its outcome is unknown: category `interrupted`.
     Interruption,
@@ -77,15 +77,37 @@ pub struct CallPoint {
     pub kinds: &'static [InjectedFaultKind],
 }
 
-pub(crate) const STUBBED: &[InjectedFaultKind] = &InjectedFaultKind::ALL;
-/// A stimulus gives the answer and decides its time, so the answer cannot be late or repeated.
-pub(crate) const UNSTUBBED: &[InjectedFaultKind] = &[
-    InjectedFaultKind::Failure,
-    InjectedFaultKind::Outage,
-    InjectedFaultKind::Timeout,
-    InjectedFaultKind::Interruption,
-];
-/// A child continues after a crash and answers with its own commit.
-pub(crate) const CHILD: &[InjectedFaultKind] = &[InjectedFaultKind::Failure, InjectedFaultKind::Outage];
-/// A question to a person waits on disk: it cannot fail or be interrupted.
-pub(crate) const EXPIRING_PERSON: &[InjectedFaultKind] = &[InjectedFaultKind::Timeout];
+impl CallClass {
+    /// Returns the faults that can happen to a call.
+    pub(crate) fn kinds(self, has_timeout: bool) -> &'static [InjectedFaultKind] {
+        use InjectedFaultKind::{Duplicate, Failure, Interruption, Late, Outage, Timeout};
+        match (self, has_timeout) {
+            (CallClass::Stubbed, _) => &InjectedFaultKind::ALL,
+            // Without a timeout, the stimulus alone decides when the answer arrives.
+            (CallClass::Unstubbed, true) => &InjectedFaultKind::ALL,
+            (CallClass::Unstubbed, false) => &[Failure, Outage, Timeout, Interruption, Duplicate],
+            // No stimulus reaches an invoke of a child.
+            (CallClass::UnstubbedOfChild, _) => &[Failure, Outage, Timeout, Interruption],
+            // A child continues after a crash, so it is never interrupted; without a timeout its parent waits for it.
+            (CallClass::Child, true) => &[Failure, Outage, Timeout, Duplicate, Late],
+            (CallClass::Child, false) => &[Failure, Outage, Duplicate],
+            // A question waits on disk: it cannot fail or be interrupted.
+            (CallClass::Person { expires: true }, _) => &[Timeout],
+            (CallClass::Person { expires: false }, _) => &[],
+        }
+    }
+}
+
+/// The answerer of a call in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallClass {
+    Stubbed,
+    /// A stimulus.
+    Unstubbed,
+    UnstubbedOfChild,
+    /// A child chart.
+    Child,
+    Person {
+        expires: bool,
+    },
+}

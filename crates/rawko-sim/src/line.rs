@@ -39,6 +39,9 @@ pub struct ReportLine {
     /// Why the chart does not take the event, or not with this data: nothing happened. Not part of the JSON.
     #[serde(skip)]
     pub refused: Option<String>,
+    /// Why the gate of the project refused calls, of every instance; not part of the JSON.
+    #[serde(skip)]
+    pub denied: Vec<String>,
     /// Expressions that failed, of every instance; not part of the JSON.
     #[serde(skip)]
     pub faults: Vec<Fault>,

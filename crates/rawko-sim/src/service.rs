@@ -3,18 +3,21 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
-use rawko_instance::{Category, EffectNote, EffectResult, Instance, ServiceError, ServiceRequest};
+use rawko_core::{Event, Invoke, NamedEvent, ServiceClass, ServiceName, Snapshot, TimerPurpose, Value};
+use rawko_instance::{
+    Category, EffectNote, EffectPlace, EffectResult, Input, Instance, ServiceError, ServiceRequest,
+};
 use rawko_store::{EffectKind, InstanceKey};
 
 use crate::answers::StimulusAnswers;
 use crate::crash::CrashOnce;
 use crate::driver::{CallAnswer, CallRequest, Chaos, SimServices, SimSetup};
-use crate::faults::{CHILD, EXPIRING_PERSON, LATE_MS, STUBBED, UNSTUBBED};
+use crate::faults::{CallClass, LATE_MS};
+use crate::simulation::ROOT;
 use crate::stubs::StubAnswer;
 use crate::{CallPoint, CommitPoint, InjectedFault, InjectedFaultKind, SimulationOptions, Stubs};
 
@@ -32,6 +35,10 @@ pub(crate) struct StubServices {
     planned: BTreeMap<StubAttempt, StubPlan>,
     /// When an attempt was first made: made again after a crash, it is answered when it would have been.
     began: BTreeMap<StubAttempt, i64>,
+    /// The calls that were made: the id of the invoke, and the effect that an answer closes.
+    places: BTreeMap<StubAttempt, (Arc<str>, EffectPlace)>,
+    /// Calls of child charts whose answer was repeated.
+    repeated: BTreeSet<StubAttempt>,
 }
 
 /// The instance, the invocation and the number of the attempt.
@@ -56,6 +63,28 @@ impl StubServices {
             counted: Rc::default(),
             planned: BTreeMap::new(),
             began: BTreeMap::new(),
+            places: BTreeMap::new(),
+            repeated: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the fault of the pending call that a stimulus answers, and the result to repeat.
+    pub(crate) fn fault_of_answer(&self, root: &Snapshot, event: &NamedEvent) -> Option<AnsweredFault> {
+        let done = event.name.strip_prefix("done.invoke.");
+        let id = done.or_else(|| event.name.strip_prefix("error.invoke."))?;
+        let mut calls = self.places.iter().rev().filter(|((instance, ..), _)| *instance == ROOT);
+        let (attempt, (_, effect)) = calls.find(|((_, invocation, _), (called, _))| {
+            **called == *id && root.invocation(*invocation).is_some()
+        })?;
+        let (answer, fault) = self.planned.get(attempt)?;
+        match (answer, (*fault)?) {
+            (None, InjectedFaultKind::Timeout | InjectedFaultKind::Late) => Some(AnsweredFault::Lost),
+            (None, InjectedFaultKind::Duplicate) => {
+                let data = event.data.clone();
+                let result = if done.is_some() { Ok(data) } else { Err(data) };
+                Some(AnsweredFault::Twice(*effect, stubbed(attempt.1, result)))
+            }
+            _ => None,
         }
     }
 
@@ -78,13 +107,14 @@ impl StubServices {
     /// Notes a call and returns the fault that happens to it.
     fn note(&mut self, instance: &Instance, invoke: &Invoke, is_stubbed: bool) -> Option<InjectedFaultKind> {
         let is_person = ServiceName::of(&invoke.src).class == ServiceClass::Human;
-        let kinds: &'static [InjectedFaultKind] = match is_stubbed {
-            true => STUBBED,
-            false if self.is_child(&invoke.src) => CHILD,
-            false if is_person && !invoke.input.get("expires").is_null() => EXPIRING_PERSON,
-            false if is_person => &[],
-            false => UNSTUBBED,
+        let class = match is_stubbed {
+            true => CallClass::Stubbed,
+            false if self.is_child(&invoke.src) => CallClass::Child,
+            false if is_person => CallClass::Person { expires: !invoke.input.get("expires").is_null() },
+            false if instance.key() == ROOT => CallClass::Unstubbed,
+            false => CallClass::UnstubbedOfChild,
         };
+        let kinds = class.kinds(has_timeout(instance.snapshot(), invoke.invocation));
         let point = CallPoint {
             number: self.calls.len() as u64,
             line: self.line,
@@ -111,6 +141,19 @@ impl StubServices {
     }
 }
 
+/// The fault of a call that a stimulus answers.
+pub(crate) enum AnsweredFault {
+    /// The answer does not arrive in time.
+    Lost,
+    /// The answer arrives again.
+    Twice(EffectPlace, EffectResult),
+}
+
+fn has_timeout(snapshot: &Snapshot, invocation: u64) -> bool {
+    let is_its = |purpose: &TimerPurpose| matches!(purpose, TimerPurpose::InvokeTimeout { invocation: id } if *id == invocation);
+    snapshot.timers().iter().any(|timer| is_its(&timer.purpose))
+}
+
 impl SimServices for StubServices {
     fn plan(&mut self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
         let attempt = (instance.key(), invoke.invocation, invoke.attempt);
@@ -121,7 +164,8 @@ impl SimServices for StubServices {
         }
         let (answer, fault) = &self.planned[&attempt];
         let is_chart = ServiceName::of(&invoke.src).class == ServiceClass::Chart;
-        let fails = matches!(fault, Some(InjectedFaultKind::Failure | InjectedFaultKind::Outage));
+        // What a child would answer is replaced by a service that fails, or is late. A child that answers twice runs.
+        let fails = fault.is_some_and(|kind| kind != InjectedFaultKind::Duplicate);
         let is_unknown_chart = is_chart && !self.is_child(&invoke.src);
         // An agent spends its budget no matter which stub answers.
         let is_agent = ServiceName::of(&invoke.src).class == ServiceClass::Agent;
@@ -138,18 +182,36 @@ impl SimServices for StubServices {
         };
         let attempt = (request.effect.instance, invoke.invocation, invoke.attempt);
         let (answer, fault) = self.planned.get(&attempt).cloned().unwrap_or_default();
+        self.places.insert(attempt, (Arc::clone(&invoke.id), EffectPlace::of(&request.effect)));
         let began_ms = *self.began.entry(attempt).or_insert(request.now_ms);
         let passed_ms = u64::try_from(request.now_ms - began_ms).unwrap_or(0);
-        let mut answers = match fault {
-            Some(kind) => faulty(request, invoke, answer, kind),
-            None => Vec::from_iter(
-                answer.map(|answer| CallAnswer::new(answer.after_ms, stubbed(invoke, answer.result))),
-            ),
-        };
+        let mut answers =
+            match fault {
+                // The stimulus answers twice.
+                Some(InjectedFaultKind::Duplicate) if answer.is_none() => Vec::new(),
+                Some(kind) => faulty(request, invoke, answer, kind),
+                None => Vec::from_iter(answer.map(|answer| {
+                    CallAnswer::new(answer.after_ms, stubbed(invoke.invocation, answer.result))
+                })),
+            };
         for answer in &mut answers {
             answer.after_ms = answer.after_ms.saturating_sub(passed_ms);
         }
         answers
+    }
+
+    fn repeats(&mut self, to: InstanceKey, input: &Input) -> bool {
+        let Input::Message { message, .. } = input else { return false };
+        let (Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. }) = &message.event
+        else {
+            return false;
+        };
+        let of_call = |attempt: &StubAttempt| (attempt.0, attempt.1) == (to, *invocation);
+        let is_twice = |plan: &StubPlan| plan.1 == Some(InjectedFaultKind::Duplicate);
+        let mut calls = self.planned.iter().rev();
+        let call =
+            calls.find(|(attempt, plan)| of_call(attempt) && is_twice(plan)).map(|(attempt, _)| *attempt);
+        call.is_some_and(|attempt| self.repeated.insert(attempt))
     }
 
     /// The outside world recognises a call by its key, so every call may be made again.
@@ -167,8 +229,7 @@ impl SimServices for StubServices {
 }
 
 /// A stub's answer as the chart hears it. An error leaves the outcome open as one of a service with its category would.
-fn stubbed(invoke: &Invoke, result: Result<Value, Value>) -> EffectResult {
-    let invocation = invoke.invocation;
+fn stubbed(invocation: u64, result: Result<Value, Value>) -> EffectResult {
     match result {
         Ok(data) => EffectResult {
             event: Some(Event::InvokeDone { invocation, data }),
@@ -196,7 +257,9 @@ fn faulty(
     kind: InjectedFaultKind,
 ) -> Vec<CallAnswer> {
     let after_ms = answer.as_ref().map_or(0, |answer| answer.after_ms);
-    let stubbed = stubbed(invoke, answer.map_or(Ok(Value::Null), |answer| answer.result));
+    // The answer of a child or a stimulus that is late: its data does not matter, because it is not waited for.
+    let result = answer.map_or(Ok(Value::Null), |answer| answer.result);
+    let stubbed = stubbed(invoke.invocation, result);
     let failed = |category, why: &str| {
         let message = format!("`{}` {why} (injected fault)", invoke.id);
         vec![CallAnswer::new(after_ms, request.result(Err(ServiceError::new(category, message))))]

@@ -4,25 +4,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rawko_core::{
-    Chart, Effect, InstanceFacts, NamedEvent, SendTarget, ServiceClass, Snapshot, Status, Value, World,
-};
-use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
+use rawko_core::{Chart, InstanceFacts, NamedEvent, Snapshot, Status, Value, World};
+use rawko_instance::{Gate, Input, Instance, InstanceError};
 use rawko_store::{InstanceKey, MemoryStore, Store};
 
 use crate::answers::StimulusAnswers;
+use crate::denials::Denials;
 use crate::driver::{DriverTurn, SimDriver, SimSetup};
 use crate::failed_step::failed_step;
-use crate::service::StubServices;
-use crate::{
-    CallPoint, CommitPoint, EmitLine, ErrorKind, InvokeLine, ReportLine, SendLine, SimulationOptions,
-    Stimulus, Stubs, TracedStep,
-};
+use crate::service::{AnsweredFault, StubServices};
+use crate::shown_step::show;
+use crate::{CallPoint, CommitPoint, ErrorKind, ReportLine, SimulationOptions, Stimulus, Stubs};
 
 /// Times that one advance may move the clock.
 const FIRINGS_MAX: usize = 1_000_000;
 /// The simulated instance is the first that begins.
-const ROOT: InstanceKey = InstanceKey(1);
+pub(crate) const ROOT: InstanceKey = InstanceKey(1);
 const ROOT_ID: &str = "simulated";
 
 /// The charts of a simulation: the first is simulated, the others are there to be invoked.
@@ -34,6 +31,9 @@ pub struct Simulation {
     input: Value,
     options: SimulationOptions,
     answers: StimulusAnswers,
+    /// The gate of a project; without one, every call is allowed.
+    gate: Option<Gate>,
+    denials: Denials,
     firings_max: usize,
     driver: Option<SimDriver>,
     /// The simulated instance after the last stimulus.
@@ -57,6 +57,8 @@ impl Simulation {
             input,
             options: SimulationOptions::default(),
             answers: StimulusAnswers::default(),
+            gate: None,
+            denials: Denials::default(),
             firings_max: FIRINGS_MAX,
             driver: None,
             root: None,
@@ -79,6 +81,14 @@ impl Simulation {
     #[must_use]
     pub fn with_stimuli<'s>(mut self, stimuli: impl IntoIterator<Item = &'s Stimulus>) -> Self {
         self.answers = StimulusAnswers::of(stimuli);
+        self
+    }
+
+    /// The same simulation with the gate of a project: a call that it refuses fails as on a host, stubbed or not.
+    /// Call before [`Simulation::start`].
+    #[must_use]
+    pub fn with_gate(mut self, gate: Option<Gate>) -> Self {
+        self.gate = gate;
         self
     }
 
@@ -163,8 +173,8 @@ impl Simulation {
     fn try_start(&mut self) -> Result<(), InstanceError> {
         let mut charts = vec![Arc::clone(&self.chart)];
         charts.extend(self.others.iter().cloned());
-        let world = self.world.clone();
-        let setup = SimSetup { charts, gate: Gate::open(), world, takes_facts: true, ..SimSetup::default() };
+        let (gate, world) = (self.gate.clone().unwrap_or_else(Gate::open), self.world.clone());
+        let setup = SimSetup { charts, gate, world, takes_facts: true, ..SimSetup::default() };
         let services =
             StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone(), self.answers.clone());
         let chaos = services.chaos();
@@ -200,6 +210,10 @@ impl Simulation {
     /// Sends an event with a key of its own until it is acknowledged, as a client does.
     fn deliver(&mut self, event: NamedEvent) -> Result<(), InstanceError> {
         let key: Arc<str> = format!("stimulus-{}", self.line.step).into();
+        let fault = self.fault_of_answer(&event);
+        if matches!(fault, Some(AnsweredFault::Lost)) {
+            return Ok(());
+        }
         for _ in 0..3 {
             let Some(driver) = &mut self.driver else { return Ok(()) };
             let input = Input::Event { event: event.clone(), key: Some(Arc::clone(&key)) };
@@ -208,7 +222,9 @@ impl Simulation {
             let reply = self.driver.as_mut().and_then(|driver| driver.take_reply(request));
             match reply {
                 // An ended instance takes no events; the line shows that nothing happened.
-                Some(Ok(_) | Err(InstanceError::Over { .. } | InstanceError::Step(_))) => return Ok(()),
+                Some(Ok(_) | Err(InstanceError::Over { .. } | InstanceError::Step(_))) => {
+                    return self.repeat(fault);
+                }
                 Some(Err(InstanceError::EventRefused { refusal, .. })) => {
                     self.line.refused = Some(refusal.to_string());
                     return Ok(());
@@ -216,6 +232,20 @@ impl Simulation {
                 Some(Err(error)) => return Err(error),
                 None => {}
             }
+        }
+        Ok(())
+    }
+
+    fn fault_of_answer(&self, event: &NamedEvent) -> Option<AnsweredFault> {
+        let root = self.driver.as_ref()?.instance(ROOT)?;
+        self.with_services(|services| services.fault_of_answer(root.snapshot(), event))
+    }
+
+    /// Delivers the result of a call again that a stimulus answered.
+    fn repeat(&mut self, fault: Option<AnsweredFault>) -> Result<(), InstanceError> {
+        if let (Some(AnsweredFault::Twice(effect, result)), Some(driver)) = (fault, &mut self.driver) {
+            driver.request(ROOT_ID, Input::Result { effect, result })?;
+            self.settle()?;
         }
         Ok(())
     }
@@ -289,6 +319,9 @@ impl Simulation {
             self.failures.extend(failures.map(|failure| (failure.message, failure.kind.into())));
             let (failed, undelivered) = failed_step(driver, ROOT, &mut self.seen);
             line.faults.extend(undelivered);
+            if self.gate.is_some() {
+                line.denied = self.denials.take(&**driver.store());
+            }
             if let Some(message) = failed {
                 let kind = kind_of(&self.failures, &message);
                 line.error.get_or_insert(message);
@@ -316,65 +349,6 @@ impl Simulation {
             line.status = Status::Error.as_str().to_owned();
         }
         line
-    }
-}
-
-/// Adds a step to its line; only effects of the simulated instance are listed.
-fn show(line: &mut ReportLine, trace: StepTrace) {
-    let StepTrace { instance, chart, step, handled, trace, effects } = trace;
-    let instance = usize::try_from(instance.0 - 1).unwrap_or(0);
-    for effect in &effects {
-        match effect {
-            Effect::Log { message } => line.log.push(message.to_string()),
-            Effect::Fault(fault) => line.faults.push(fault.clone()),
-            _ => {}
-        }
-        if instance == 0 {
-            show_effect(line, effect);
-        }
-    }
-    line.traces.push(TracedStep { instance, chart, number: step, handled, trace });
-}
-
-fn show_effect(line: &mut ReportLine, effect: &Effect) {
-    match effect {
-        Effect::Invoke(invoke) => line.invoked.push(InvokeLine {
-            id: Some(invoke.id.to_string()),
-            src: invoke.src.to_string(),
-            input: invoke.input.clone(),
-        }),
-        Effect::Call { handler, params } => {
-            line.invoked.push(InvokeLine { id: None, src: handler.to_string(), input: params.clone() });
-        }
-        Effect::Send(send) => line.sent.push(SendLine {
-            target: target_text(&send.target),
-            name: send.event.to_string(),
-            data: send.data.clone(),
-        }),
-        Effect::Emit { event, data } => {
-            line.emitted.push(EmitLine { name: event.to_string(), data: data.clone() });
-        }
-        Effect::StopInvoke { id, .. } if id.ends_with(']') => line.stopped.push(id.to_string()),
-        Effect::SetTimer { .. }
-        | Effect::CancelTimer { .. }
-        | Effect::StopInvoke { .. }
-        | Effect::Log { .. }
-        | Effect::Fault(_)
-        | Effect::Complete { .. }
-        | Effect::Cancelled { .. }
-        | Effect::Stall { .. } => {}
-    }
-}
-
-/// The target as an author writes it.
-fn target_text(target: &SendTarget) -> String {
-    match target {
-        SendTarget::Itself => "self".to_owned(),
-        SendTarget::Parent => "parent".to_owned(),
-        SendTarget::Invocation(id) => id.to_string(),
-        SendTarget::Channel(name) => ServiceClass::Channel.named(name),
-        SendTarget::Agent(name) => ServiceClass::Agent.named(name),
-        SendTarget::Other(name) => name.to_string(),
     }
 }
 

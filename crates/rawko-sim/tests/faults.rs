@@ -179,3 +179,117 @@ fn a_loop_that_takes_its_time_is_none() {
     delayed.start();
     assert_eq!(delayed.apply(&Stimulus::advance(2_000)).error_kind, None);
 }
+
+/// Each fault at the first call of a chart: what it logs within a day.
+fn check_each(chart: &str, others: &[&str], answers: &[Stimulus], expect: Expect) {
+    let read = |text: &str| {
+        let loaded = load(&SourceFile::new("chart.yaml", text), &Registry::default());
+        Arc::new(loaded.chart.expect("the chart is well formed"))
+    };
+    let play = |faults: Vec<InjectedFault>| {
+        let others = others.iter().map(|text| read(text)).collect();
+        let mut simulation =
+            Simulation::new(read(chart), others, Stubs::default(), World::default(), Value::Null)
+                .with_options(SimulationOptions { faults, ..SimulationOptions::default() });
+        let mut log = Vec::new();
+        log.extend(simulation.start().log);
+        let (soon, day) = (Stimulus::advance(1_000), Stimulus::advance(86_400_000));
+        for stimulus in std::iter::once(&soon).chain(answers).chain([&day]) {
+            let line = simulation.apply(stimulus);
+            assert_eq!(line.error, None);
+            log.extend(line.log);
+        }
+        (simulation, log)
+    };
+    let mut text = format!("plain      {}\n", play(Vec::new()).1.join(", "));
+    for kind in play(Vec::new()).0.call_points()[0].kinds {
+        let (_, log) = play(vec![InjectedFault { call: 0, kind: *kind }]);
+        writeln!(text, "{:<10} {}", kind.as_str(), log.join(", ")).unwrap();
+    }
+    expect.assert_eq(&text);
+}
+
+#[test]
+fn a_call_that_stimuli_answer_can_time_out_and_answer_twice_or_late() {
+    let timed = ORDER.replace(", retry: {max_attempts: 2, initial_delay: 1s}", "");
+    let answers = [Stimulus::event("done.invoke.payment", Value::Int(7))];
+    check_each(
+        &timed,
+        &[],
+        &answers,
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       error.invoke.payment failed, done.invoke.payment
+        outage     error.invoke.payment failed, done.invoke.payment
+        timeout    error.invoke.payment timeout
+        interrupt  error.invoke.payment interrupted, done.invoke.payment
+        twice      done.invoke.payment
+        late       error.invoke.payment timeout
+    "#]],
+    );
+    check_each(
+        &impatient(),
+        &[],
+        &answers,
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       error.invoke.payment failed, done.invoke.payment
+        outage     error.invoke.payment failed, done.invoke.payment
+        timeout    error.invoke.payment timeout, done.invoke.payment
+        interrupt  error.invoke.payment interrupted, done.invoke.payment
+        twice      done.invoke.payment
+    "#]],
+    );
+}
+
+const FOLDING: &str = "{id: child, initial: a, states: {a: {after: {2s: b}}, b: {type: final, output: 7}}}";
+
+#[test]
+fn a_child_can_time_out_and_answer_twice_or_late() {
+    let chart = ORDER.replace("src: charge", "src: 'statechart:child'");
+    check_each(
+        &chart,
+        &[FOLDING],
+        &[],
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       done.invoke.payment
+        outage     error.invoke.payment failed
+        timeout    done.invoke.payment
+        twice      done.invoke.payment
+        late       done.invoke.payment
+    "#]],
+    );
+    check_each(
+        &impatient().replace("src: charge", "src: 'statechart:child'"),
+        &[FOLDING],
+        &[],
+        expect![[r#"
+            plain      done.invoke.payment
+            fail       error.invoke.payment failed
+            outage     error.invoke.payment failed
+            twice      done.invoke.payment
+        "#]],
+    );
+}
+
+/// The gate of a project refuses a call that is stubbed, and says why.
+#[test]
+fn a_gate_refuses_stubbed_calls() {
+    let gate = |allow: &[&str], deny: &[&str]| rawko_sim::Gate::new(allow, deny, Some(1)).unwrap();
+    for (gate, category) in [
+        (gate(&["charge"], &[]), None),
+        (gate(&["other"], &[]), Some("refused")),
+        (gate(&["*"], &["ch*"]), Some("refused")),
+        (rawko_sim::Gate::new(&["*"], &[], Some(0)).unwrap(), Some("limit")),
+    ] {
+        let mut simulation = simulation(&impatient(), SimulationOptions::default()).with_gate(Some(gate));
+        let mut lines = vec![simulation.start()];
+        lines.push(simulation.apply(&Stimulus::advance(2_000)));
+        let log: Vec<_> = lines.iter().flat_map(|line| line.log.clone()).collect();
+        let expected =
+            category.map_or("done.invoke.payment".to_owned(), |it| format!("error.invoke.payment {it}"));
+        assert_eq!(log, [expected]);
+        assert_eq!(lines.iter().flat_map(|line| &line.denied).count(), usize::from(category.is_some()));
+    }
+}

@@ -68,6 +68,11 @@ pub trait SimServices {
     /// Makes a call. Without an answer the call runs for ever.
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer>;
 
+    /// Called before an input is taken. Returns true if the same input arrives again after it.
+    fn repeats(&mut self, _to: InstanceKey, _input: &Input) -> bool {
+        false
+    }
+
     /// Returns true if a service, handler or endpoint with this name can be called.
     fn has(&self, _name: &str, _kind: EffectKind) -> bool {
         true

@@ -9,7 +9,9 @@ impl SimDriver {
     /// Takes the next thing that waits at this moment.
     pub fn turn(&mut self) -> Result<DriverTurn, InstanceError> {
         let Some(delivery) = self.next_delivery()? else { return Ok(DriverTurn::Idle) };
-        let again = self.chaos.duplicates().then(|| SimDelivery { request: None, ..delivery.clone() });
+        let repeats = self.services.borrow_mut().repeats(delivery.to, &delivery.input);
+        let again =
+            (repeats || self.chaos.duplicates()).then(|| SimDelivery { request: None, ..delivery.clone() });
         let turn = self.take(delivery)?;
         if turn == DriverTurn::Took {
             self.queue.extend(again);
