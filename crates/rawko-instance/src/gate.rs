@@ -97,6 +97,12 @@ impl Gate {
         Self { calls_max, ..Self::default() }
     }
 
+    /// Allows every name that no rule denies.
+    #[must_use]
+    pub fn opened(self) -> Self {
+        Self { is_open: true, ..self }
+    }
+
     /// Adds a pattern of allowed names; `file` is reported with decisions.
     pub fn allow(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
         self.allow.push(rule(pattern, file)?);

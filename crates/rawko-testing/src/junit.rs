@@ -116,6 +116,7 @@ mod tests {
             passed: true,
             failures: Vec::new(),
             expression_faults: Vec::new(),
+            refused_calls: Vec::new(),
             crashes: None,
             faults: None,
         };
@@ -127,6 +128,7 @@ mod tests {
             passed: false,
             failures: vec![failure],
             expression_faults: Vec::new(),
+            refused_calls: Vec::new(),
             crashes: Some(crashes),
             faults: None,
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
-use rawko_sim::{Simulation, Stimulus, Stubs, agents_from_json};
+use rawko_sim::{Gate, Simulation, Stimulus, Stubs, agents_from_json};
 use serde_json::{Map, Value as Json};
 
 use crate::model::Scenario;
@@ -24,6 +24,8 @@ pub struct ScenarioPlan {
     pub stubs: Value,
     /// `env` and `agents` of the scenario; without `agents`, those of the project.
     pub world: World,
+    /// The gate of the project; `None` allows every call.
+    pub gate: Option<Gate>,
     /// `input` of the chart under test: a map, empty if the scenario has none.
     pub input: Value,
     /// Events and waits in the order of the steps; steps that only have expectations are left out.
@@ -44,6 +46,7 @@ impl ScenarioPlan {
             charts: stage.charts.to_vec(),
             stubs: object(&setup.services),
             world: World { env: object(&setup.env), agents },
+            gate: stage.gate.cloned(),
             input: object(&setup.input),
             stimuli: stimuli.map(stimulus).collect::<Result<_, _>>()?,
         })
@@ -55,7 +58,7 @@ impl ScenarioPlan {
         let stubs = Stubs::from_value(&self.stubs).map_err(|error| error.to_string())?;
         let (world, input) = (self.world.clone(), self.input.clone());
         let simulation = Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, input);
-        Ok(simulation.with_stimuli(&self.stimuli))
+        Ok(simulation.with_stimuli(&self.stimuli).with_gate(self.gate.clone()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rawko_core::{AgentEntry, Chart};
-use rawko_sim::{ReportLine, Simulation, SimulationOptions, Stimulus};
+use rawko_sim::{Gate, ReportLine, Simulation, SimulationOptions, Stimulus};
 use serde_json::Value as Json;
 
 use crate::compare::{self, StepObservation};
@@ -19,6 +19,8 @@ pub(crate) struct ScenarioStage<'a> {
     pub(crate) setup: &'a ScenarioSetup,
     /// The agents of scenarios that name none.
     pub(crate) agents: &'a [AgentEntry],
+    /// The gate of the project.
+    pub(crate) gate: Option<&'a Gate>,
 }
 
 /// One run of a scenario.
@@ -84,6 +86,17 @@ impl Playback {
             }
         }
         faults
+    }
+
+    /// Why the gate refused calls, each reason once.
+    pub(crate) fn refused_calls(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for reason in self.lines.iter().flat_map(|played| &played.line.denied) {
+            if !reasons.contains(reason) {
+                reasons.push(reason.clone());
+            }
+        }
+        reasons
     }
 
     /// The differences to the scenario's expectations. Later ones are reported too.

@@ -40,6 +40,9 @@ pub struct ScenarioReport {
     /// Expressions of the chart that failed, each once. They do not fail the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expression_faults: Vec<String>,
+    /// Why the project's `governance` refused calls, each reason once. They do not fail the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_calls: Vec<String>,
     /// Runs with a crash; `None` if they were not asked for or the scenario itself failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crashes: Option<VariantReport>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_chart::render;
 use rawko_core::{AgentEntry, Chart};
-use rawko_sim::SimulationOptions;
+use rawko_sim::{Gate, SimulationOptions};
 
 use crate::coverage::Coverage;
 use crate::model::{Scenario, ScenarioFile};
@@ -30,13 +30,15 @@ pub struct Suite {
     faults: bool,
 }
 
-/// Charts and agents that a project adds to its scenario files.
+/// Charts, agents and rules that a project adds to its scenario files.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectContent {
     /// Charts that can be invoked besides those the file names. Those of the file go first.
     pub charts: Vec<Arc<Chart>>,
     /// The `agents` binding of scenarios that name no agents.
     pub agents: Vec<AgentEntry>,
+    /// Refuses calls as on a host, stubbed or not; `None` allows every call.
+    pub gate: Option<Gate>,
 }
 
 struct LoadedFile {
@@ -64,7 +66,7 @@ impl Suite {
         self.files.iter().map(|file| file.path.as_path())
     }
 
-    /// Adds charts and agents to each scenario file, by its path.
+    /// Adds charts, agents and a gate to each scenario file, by its path.
     #[must_use]
     pub fn with_project(mut self, project: impl Fn(&Path) -> ProjectContent + 'static) -> Self {
         self.project = Box::new(project);
@@ -121,8 +123,9 @@ impl Suite {
     ) {
         report.chart = named.first().map(|(name, _)| name.clone());
         named.iter().for_each(|(name, chart)| coverage.expect(name, chart));
-        let ProjectContent { charts, agents } = self.content(file, named);
-        let stage = ScenarioStage { charts: &charts, setup: &file.setup, agents: &agents };
+        let ProjectContent { charts, agents, gate } = self.content(file, named);
+        let stage =
+            ScenarioStage { charts: &charts, setup: &file.setup, agents: &agents, gate: gate.as_ref() };
         for scenario in &file.scenarios {
             match self.run_scenario(&stage, file, scenario, coverage) {
                 Ok(scenario) => report.scenarios.push(scenario),
@@ -133,7 +136,7 @@ impl Suite {
 
     /// The charts and agents of a file, and those that the project adds.
     fn content(&self, file: &ScenarioFile, named: &[(String, Arc<Chart>)]) -> ProjectContent {
-        let ProjectContent { charts: more, agents } = (self.project)(&file.path);
+        let ProjectContent { charts: more, agents, gate } = (self.project)(&file.path);
         let mut charts: Vec<_> = named.iter().map(|(_, chart)| Arc::clone(chart)).collect();
         for chart in more {
             let same = |known: &Arc<Chart>| known.id() == chart.id() && known.version() == chart.version();
@@ -141,7 +144,7 @@ impl Suite {
                 charts.push(chart);
             }
         }
-        ProjectContent { charts, agents }
+        ProjectContent { charts, agents, gate }
     }
 
     /// All scenarios as data, for playing them on another driver.
@@ -151,8 +154,9 @@ impl Suite {
             let wrong = |problem| TestError::Content { name: shown(&file.path), problem };
             let scenarios = file.scenarios.as_ref().map_err(|problem| wrong(problem.clone()))?;
             let named = charts_of(scenarios).map_err(wrong)?;
-            let ProjectContent { charts, agents } = self.content(scenarios, &named);
-            let stage = ScenarioStage { charts: &charts, setup: &scenarios.setup, agents: &agents };
+            let ProjectContent { charts, agents, gate } = self.content(scenarios, &named);
+            let (setup, gate) = (&scenarios.setup, gate.as_ref());
+            let stage = ScenarioStage { charts: &charts, setup, agents: &agents, gate };
             for scenario in &scenarios.scenarios {
                 plans.push(ScenarioPlan::of(&stage, scenario, file.path.clone()).map_err(wrong)?);
             }
@@ -186,6 +190,7 @@ impl Suite {
             passed: passed && variants_passed,
             failures,
             expression_faults: playback.expression_faults(),
+            refused_calls: playback.refused_calls(),
             crashes,
             faults,
         })

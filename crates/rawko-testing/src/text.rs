@@ -83,6 +83,10 @@ impl TextReport<'_> {
             let title = self.painted(Tone::Notice, "fault");
             self.line(&format!("          {title}: {fault}"));
         }
+        for reason in &scenario.refused_calls {
+            let title = self.painted(Tone::Notice, "refused");
+            self.line(&format!("          {title}: {reason}"));
+        }
         for (noun, variants) in scenario.variants() {
             self.variants(noun, variants);
         }

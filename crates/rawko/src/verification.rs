@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rawko_chart::{Finding, Registry, Severity, codes};
 use rawko_core::{Value, World};
-use rawko_sim::{ReportLine, Simulation, Stimulus, Stubs};
+use rawko_sim::{Gate, ReportLine, Simulation, Stimulus, Stubs};
 use rawko_verify::{Counterexample, Model};
 
 use crate::console;
@@ -104,17 +104,20 @@ fn load(path: &Path, known: &Registry) -> Result<Model, CommandFailure> {
     model.filter(|_| wrong.is_empty()).ok_or_else(|| loading::unusable(&source, &wrong))
 }
 
-/// Replays a trace in the simulation; the first line is the start.
+/// Replays a trace in the simulation; the first line is the start. An exploration knows no gate, so a trace of it is
+/// replayed without one.
 pub(crate) fn replay(
     models: &[Model],
     world: &World,
+    gate: Option<Gate>,
     trace: &Counterexample,
 ) -> Result<Vec<ReportLine>, CommandFailure> {
     let mut charts = models.iter().map(|model| std::sync::Arc::clone(&model.chart));
     let Some(chart) = charts.next() else { return Ok(Vec::new()) };
     let stubs =
         Stubs::from_value(&trace.services).map_err(|error| CommandFailure::Failed(error.to_string()))?;
-    let mut simulation = Simulation::new(chart, charts.collect(), stubs, world.clone(), trace.input.clone());
+    let mut simulation =
+        Simulation::new(chart, charts.collect(), stubs, world.clone(), trace.input.clone()).with_gate(gate);
     let mut lines = vec![simulation.start()];
     for event in &trace.events {
         let stimulus =

@@ -124,6 +124,13 @@ impl Settings {
         gate.with_checklist(self.checklist())
     }
 
+    /// Returns the gate for simulations of the project's charts: [`Settings::gate`], except that settings without any
+    /// `governance.allow` forbid only what they deny. Such a project has not decided yet what its charts may call.
+    pub fn simulated_gate(&self) -> Gate {
+        let gate = self.gate();
+        if self.said.allow.is_empty() { gate.opened() } else { gate }
+    }
+
     /// Returns the provenance checklist. The notes of a service are its approval, after those of `approvals`.
     fn checklist(&self) -> Checklist {
         let mut list = Checklist::default();

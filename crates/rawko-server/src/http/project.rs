@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rawko_chart::Registry;
-use rawko_host::{Engine, Fork, Receipt};
+use rawko_host::{Engine, Fork, Gate, Receipt};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -37,6 +37,10 @@ pub trait ProjectService: Send + Sync {
 
     /// Returns the definition of an agent: prompt, model, tools, permissions, limits. No program and no secret.
     fn agent(&self, _name: &str) -> Option<serde_json::Value> {
+        None
+    }
+    /// Returns the gate for simulations of the project's charts; `None` allows every call.
+    fn simulated_gate(&self) -> Option<Gate> {
         None
     }
     /// Runs the checks of `rawko doctor` that ask nothing outside. Blocks.

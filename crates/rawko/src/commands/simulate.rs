@@ -15,6 +15,7 @@ use crate::files;
 use crate::inputs;
 use crate::loading;
 use crate::project::LoadedProject;
+use crate::simulation::gate::project_gate;
 use crate::simulation::prompt;
 use crate::simulation::show::Show;
 use crate::simulation::stimuli::Stimuli;
@@ -27,7 +28,8 @@ Stimuli are JSON objects, one per line: an event, or an amount of time.
   {\"advance\": \"24h\"}
 
 --services stubs the services: a delay, then a result or an error. An invoke without a stub waits
-for a stimulus `done.invoke.<id>` or `error.invoke.<id>`.
+for a stimulus `done.invoke.<id>` or `error.invoke.<id>`. In a project, calls that its `governance`
+refuses fail as in `rawko run`, stubbed or not.
 
   {\"charge_card\": {\"after\": \"2s\", \"done\": {\"receipt\": \"r-1\"}},
    \"agent:linter\": {\"after\": 50, \"error\": {\"message\": \"no such rule\"}}}
@@ -78,6 +80,10 @@ pub(crate) struct Args {
     /// Value of the `env` binding (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
+
+    /// Allow calls that the project's `governance` refuses
+    #[arg(long)]
+    pub(crate) open_gate: bool,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
@@ -85,6 +91,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let project = LoadedProject::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
     let mut simulation = simulation(args, charts, project.as_ref())?;
+    if !args.open_gate {
+        simulation = simulation.with_gate(project_gate(&args.chart));
+    }
     // A pipe can be read only once, and its writer may wait for a report.
     if let Some(path) = args.events.as_deref().filter(|path| !files::is_stdin(path) && path.is_file()) {
         simulation = simulation.with_stimuli(&Stimuli::open(path)?.readable());

@@ -10,12 +10,13 @@ use crate::console::Console;
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::files;
 use crate::scenario::{project_content, report};
+use crate::simulation::gate::project_gate;
 use crate::verification;
 
 const EXAMPLES: &str = "\
 Scenarios for the chart `NAME.yaml` are in `NAME.scenario.yaml` next to it. Each scenario sends
 events to a new instance, advances virtual time, and compares the result with `expect`. Services are
-stubbed.
+stubbed. In a project, calls that its `governance` refuses fail as in `rawko run`.
 
   scenarios:
     - name: approved in time
@@ -61,6 +62,10 @@ pub(crate) struct Args {
     /// Repeat every scenario with each fault at each call
     #[arg(long)]
     faults: bool,
+
+    /// Allow calls that the project's `governance` refuses
+    #[arg(long)]
+    open_gate: bool,
 
     /// Write scenarios that cover a chart, then run them
     #[arg(long)]
@@ -109,9 +114,10 @@ fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, CommandFailur
         storage: rawko_verify::Storage::Exact,
     };
     let cover = rawko_verify::cover(&models, &world, &limits).unwrap_or_default();
+    let gate = project_gate(chart).filter(|_| !args.open_gate);
     let mut scenarios = Vec::new();
     for (number, run) in cover.runs.iter().enumerate() {
-        let lines = verification::replay(&models, &world, run)?;
+        let lines = verification::replay(&models, &world, gate.clone(), run)?;
         let last = run.events.last().map_or_else(String::new, |event| match event.get("type").as_str() {
             Some(name) => format!(", to {name}"),
             None => ", to a timer".to_owned(),
@@ -143,7 +149,9 @@ fn suite(args: &Args, path: &Path) -> Result<Suite, CommandFailure> {
     })?;
     let mut contents = BTreeMap::new();
     for path in suite.files() {
-        contents.insert(path.to_owned(), project_content(path)?);
+        let mut content = project_content(path)?;
+        content.gate = content.gate.filter(|_| !args.open_gate);
+        contents.insert(path.to_owned(), content);
     }
     suite = suite.with_project(move |path| contents.get(path).cloned().unwrap_or_default());
     if args.no_coverage {

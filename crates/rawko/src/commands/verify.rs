@@ -131,7 +131,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
             print(&report, &models, &world, console)?;
         }
         for (property, trace) in violations(&report) {
-            scenarios.push(scenario(path, property, trace, &verification::replay(&models, &world, trace)?));
+            scenarios.push(scenario(
+                path,
+                property,
+                trace,
+                &verification::replay(&models, &world, None, trace)?,
+            ));
         }
         worst = worse(worst, report.verdict());
     }
@@ -247,7 +252,7 @@ fn print(
         console.line("")?;
         console.line(&format!("{}: {}", property.name, trace.reason))?;
         let mut show = Show::new(false, false);
-        for (number, line) in verification::replay(models, world, trace)?.iter().enumerate() {
+        for (number, line) in verification::replay(models, world, None, trace)?.iter().enumerate() {
             if trace.loop_from == number.checked_sub(1) && number > 0 {
                 let mark = console.paint(TextStyle::Dim, "the loop begins:");
                 console.line(&mark)?;

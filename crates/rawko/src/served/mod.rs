@@ -16,7 +16,7 @@ use rawko_agents::agent::AgentFile;
 use rawko_agents::work::{self, AgentServices};
 use rawko_chart::Registry;
 use rawko_core::{Value, World};
-use rawko_host::{Engine, Fork, Receipt, Settings, made_up_id};
+use rawko_host::{Engine, Fork, Gate, Receipt, Settings, made_up_id};
 use rawko_model::MessagePart;
 use rawko_server::{
     AgentHealth, AgentInfo, Changes, ChangesRequest, ChartFile, ChartOrigin, ChartTests, ContinueRequest,
@@ -170,6 +170,10 @@ impl Served for ServedProject {
 
     fn agent(&self, name: &str) -> Option<serde_json::Value> {
         self.agent_services.agents.all().iter().find(|agent| agent.name == name).map(details::of_agent)
+    }
+
+    fn simulated_gate(&self) -> Option<Gate> {
+        Some(self.settings.simulated_gate())
     }
 
     fn doctor(&self) -> Result<Vec<DoctorCheck>, ErrorResponse> {

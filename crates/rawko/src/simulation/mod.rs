@@ -2,6 +2,7 @@
 
 pub(crate) mod choices;
 pub(crate) mod command;
+pub(crate) mod gate;
 pub(crate) mod prompt;
 pub(crate) mod show;
 pub(crate) mod stimuli;

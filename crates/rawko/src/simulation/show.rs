@@ -41,12 +41,12 @@ impl Show {
         let json = line.to_json();
         if self.json {
             console.line(&json.to_string())?;
-            if let Some(why) = &line.refused {
+            for why in line.refused.iter().chain(&line.denied) {
                 console.aside(&format!("step {}: refused: {why}\n", line.step));
             }
         } else {
             self.transcript.print(&json, console)?;
-            if let Some(why) = &line.refused {
+            for why in line.refused.iter().chain(&line.denied) {
                 SimulationTranscript::print_refusal(why, console)?;
             }
             SimulationTranscript::print_faults(&line.faults, console)?;

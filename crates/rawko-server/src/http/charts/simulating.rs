@@ -138,6 +138,7 @@ impl PlayedSimulation {
         let others = others(app, &chart).into_iter().map(|edition| edition.chart).collect();
         let mut simulation = Simulation::new(chart, others, stubs, world, input)
             .with_firings_max(FIRINGS_MAX)
+            .with_gate(app.project().simulated_gate())
             .with_stimuli(&stimuli);
         let began = Instant::now();
         let start = simulation.start();
@@ -182,7 +183,8 @@ fn shown(line: &ReportLine, now_ms: i64) -> SimulatedLine {
         }
     }
     entered.retain(|path| !path.is_empty());
-    let (report, story, refused) = (line.to_json(), line.story(), line.refused.clone());
+    let (report, mut story, refused) = (line.to_json(), line.story(), line.refused.clone());
+    story.extend(line.denied.iter().map(|why| format!("refused: {why}")));
     SimulatedLine { report, now_ms, entered, transitions, story, refused }
 }
 
