@@ -1,11 +1,12 @@
 //! The charts that work in the simulated world: orders that pay, pack, ask and report; a hub that counts and answers;
 //! a spender with a budget; a builder with invokes that cannot be evaluated; a clock; a traveller;
-//! a payer that fans out.
+//! a payer that fans out; a warden whose calls are refused.
 
 use std::sync::{Arc, LazyLock};
 
 use rawko_chart::{Registry, SourceFile, load};
 use rawko_core::Chart;
+use rawko_instance::{Checklist, Gate};
 
 /// Pays with retries, packs in a child, asks a person, reports to the hub and waits for its answer.
 const ORDER: &str = "
@@ -267,6 +268,43 @@ statechart:
     done: {type: final, output: context.paid}
 ";
 
+/// Makes calls that the gate refuses: by a rule, by no rule, without an approval, in a child, and from an action.
+const WARDEN: &str = "
+statechart:
+  id: warden
+  initial: denied
+  context: {name: warden, heard: []}
+  states:
+    denied:
+      invoke: {id: one, src: steal_all, onDone: broken, onError: {target: unlisted, actions: [note]}}
+    unlisted:
+      invoke: {id: two, src: borrow, onDone: broken, onError: {target: unapproved, actions: [note]}}
+    unapproved:
+      invoke: {id: three, src: 'agent:scout', onDone: broken, onError: {target: narrowed, actions: [note]}}
+    narrowed:
+      tools: {blocked: [buy]}
+      invoke: {id: errand, src: 'statechart:errand', input: {name: context.name}, onDone: calling, onError: broken}
+    calling:
+      entry: [{type: invoke, handler: steal_one}]
+      on:
+        error.communication:
+          target: done
+          actions: [{type: assign, context_updates: {heard: 'append(context.heard, event.type)'}}]
+    broken: {}
+    done: {type: final, output: context.heard}
+  actions:
+    note: {type: assign, context_updates: {heard: 'append(context.heard, event.data.category)'}}
+";
+
+/// The rules of the simulated project: what they refuse is called by the warden alone.
+pub(crate) fn gate() -> Gate {
+    let allow = ["charge", "stamp", "notify", "buy", "plan", "draw", "steal_*", "agent:*"];
+    let file = Arc::from("settings");
+    let mut checklist = Checklist::default();
+    checklist.require("agent", "owner", &file);
+    Gate::new(&allow, &["steal_*"], None).unwrap().with_checklist(checklist)
+}
+
 /// All charts, read once.
 pub(crate) fn charts() -> &'static [Arc<Chart>] {
     static CHARTS: LazyLock<Vec<Arc<Chart>>> = LazyLock::new(|| {
@@ -274,7 +312,7 @@ pub(crate) fn charts() -> &'static [Arc<Chart>] {
             let loaded = load(&SourceFile::new("chart.yaml", text), &Registry::default());
             Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
         };
-        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER, PAYER, FOLDER]
+        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER, PAYER, FOLDER, WARDEN]
             .into_iter()
             .map(read)
             .collect()

@@ -27,6 +27,7 @@ pub(crate) fn check(run: &Run) {
     messages_and_ticks_were_taken_once(run);
     orders_were_paid_once(run);
     budget_was_kept(run);
+    gate_was_kept(run);
     children_belong_to_their_parents(&rows);
     fan_outs::check(run, &rows);
     outcomes_are_those_without_faults(run);
@@ -151,6 +152,21 @@ fn budget_was_kept(run: &Run) {
     let audit = run.store.audit(None, usize::MAX).unwrap();
     let allowed = audit.iter().filter(|line| &*line.service == "buy" && &*line.decision == "allowed").count();
     assert_eq!(allowed, BUDGET as usize, "calls that were allowed with a budget of {BUDGET}");
+}
+
+/// Refused calls do not reach the world, which panics about unknown names, and the chart hears of each.
+fn gate_was_kept(run: &Run) {
+    let bought = run.world.borrow().purchases.get("warden").copied().unwrap_or_default();
+    assert_eq!(bought, 0, "the child of a state that blocks `buy` bought something");
+    let refused = ["refused", "refused", "refused", "error.communication"].map(Value::str);
+    assert_eq!(output(run, "warden"), Value::list(refused.to_vec()), "what the warden heard");
+    let audit = run.store.audit(None, usize::MAX).unwrap();
+    for name in ["steal_all", "borrow", "agent:scout", "steal_one"] {
+        let decisions: Vec<_> =
+            audit.iter().filter(|line| &*line.service == name).map(|line| &*line.decision).collect();
+        assert!(decisions.first() == Some(&"refused"), "{name}: {decisions:?}");
+        assert!(!decisions.contains(&"allowed"), "{name}: {decisions:?}");
+    }
 }
 
 fn children_belong_to_their_parents(rows: &[InstanceRow]) {

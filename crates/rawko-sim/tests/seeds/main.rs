@@ -3,7 +3,7 @@
 //! duplicated, reordered, late and lost, clock jumps. Every seed must keep every invariant.
 //!
 //! `RAWKO_SEED=n` runs one seed and prints its journals; `RAWKO_SEEDS=n` runs that many; otherwise as many as fit into
-//! `RAWKO_SEED_SECONDS` (25) on all cores. `RAWKO_FIRST_SEED` is where to begin. The seed is printed before it runs when it is alone,
+//! `RAWKO_SEED_SECONDS` (60) of the time of all cores together: 30 s on two. `RAWKO_FIRST_SEED` is where to begin. The seed is printed before it runs when it is alone,
 //! and first of all when one fails; it reproduces the failure exactly.
 
 #![allow(
@@ -69,10 +69,12 @@ fn every_seed_keeps_every_invariant() {
         checks::check(&run);
         return;
     }
+    let threads =
+        std::thread::available_parallelism().map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(1));
     let most = number("RAWKO_SEEDS");
     let limit = match most {
         Some(_) => Duration::MAX,
-        None => Duration::from_secs(number("RAWKO_SEED_SECONDS").unwrap_or(25)),
+        None => Duration::from_secs(number("RAWKO_SEED_SECONDS").unwrap_or(60)) / threads,
     };
     let first = number("RAWKO_FIRST_SEED").unwrap_or(1);
     let end = first.saturating_add(most.unwrap_or(u64::MAX));
@@ -92,7 +94,6 @@ fn every_seed_keeps_every_invariant() {
             }
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // A panic of a thread fails the test when the scope ends.
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     let (totals, seeds) = (totals.into_inner().unwrap(), next.into_inner().min(end) - first);

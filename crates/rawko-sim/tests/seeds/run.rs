@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_instance::{Gate, Input, InstanceError, PersonAnswer};
+use rawko_instance::{Input, InstanceError, PersonAnswer};
 use rawko_sim::driver::{DriverTurn, SimDriver, SimReply, SimSetup};
 use rawko_store::{Filter, MemoryStore, Store, StoreError, WaitReason};
 
-use crate::charts::{chart, charts};
+use crate::charts::{chart, charts, gate};
 use crate::dice::Dice;
 use crate::storm::{Fate, Storm};
 use crate::totals::Totals;
@@ -60,7 +60,7 @@ pub(crate) fn receiver(tick: u64) -> &'static str {
 }
 
 fn driver(fate: &Rc<RefCell<Fate>>, world: &Rc<RefCell<World>>, store: &Arc<MemoryStore>) -> SimDriver {
-    let setup = SimSetup { charts: charts().to_vec(), gate: Gate::open(), ..SimSetup::default() };
+    let setup = SimSetup { charts: charts().to_vec(), gate: gate(), ..SimSetup::default() };
     let services = Box::new(Outside(Rc::clone(world)));
     let mut driver = SimDriver::new(setup, Arc::clone(store) as Arc<dyn Store>, services).unwrap();
     driver.set_chaos(Box::new(Storm(Rc::clone(fate))));
@@ -104,6 +104,7 @@ impl Run {
         self.begin("clock", "clock", Value::Null);
         self.begin("traveller", "traveller", Value::Null);
         self.begin("payer", "payer", Value::Null);
+        self.begin("warden", "warden", Value::Null);
     }
 
     /// Starts an instance, again and again until the store has it.

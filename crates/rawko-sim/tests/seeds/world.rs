@@ -55,7 +55,7 @@ impl World {
             "notify" => *self.notices.entry(order).or_default() += 1,
             "stamp" => *self.stamps.entry(order).or_default() += 1,
             "buy" => *self.purchases.entry(order).or_default() += 1,
-            other => panic!("`{other}` was called, and no input of it can be evaluated"),
+            other => panic!("`{other}` was called: no input of it can be evaluated, or the gate refuses it"),
         }
     }
 
