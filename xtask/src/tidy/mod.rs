@@ -1,6 +1,7 @@
 //! Tidy: repository checks beyond those of the compiler. Plain tests, so that `cargo test` runs them.
 
 mod documents;
+mod effects;
 mod layers;
 mod licences;
 mod sources;
