@@ -273,7 +273,7 @@ fn a_child_can_time_out_and_answer_twice_or_late() {
     );
 }
 
-/// The gate of a project refuses a call that is stubbed, and says why.
+/// The gate of a project refuses a call that is stubbed, and lists the reason.
 #[test]
 fn a_gate_refuses_stubbed_calls() {
     let gate = |allow: &[&str], deny: &[&str]| rawko_sim::Gate::new(allow, deny, Some(1)).unwrap();
