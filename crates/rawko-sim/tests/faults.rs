@@ -213,8 +213,33 @@ fn check_each(chart: &str, others: &[&str], answers: &[Stimulus], expect: Expect
 fn a_call_that_stimuli_answer_can_time_out_and_answer_twice_or_late() {
     let timed = ORDER.replace(", retry: {max_attempts: 2, initial_delay: 1s}", "");
     let answers = [Stimulus::event("done.invoke.payment", Value::Int(7))];
-    check_each(&timed, &[], &answers, expect![[""]]);
-    check_each(&impatient(), &[], &answers, expect![[""]]);
+    check_each(
+        &timed,
+        &[],
+        &answers,
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       error.invoke.payment failed, done.invoke.payment
+        outage     error.invoke.payment failed, done.invoke.payment
+        timeout    error.invoke.payment timeout
+        interrupt  error.invoke.payment interrupted, done.invoke.payment
+        twice      done.invoke.payment
+        late       error.invoke.payment timeout
+    "#]],
+    );
+    check_each(
+        &impatient(),
+        &[],
+        &answers,
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       error.invoke.payment failed, done.invoke.payment
+        outage     error.invoke.payment failed, done.invoke.payment
+        timeout    error.invoke.payment timeout, done.invoke.payment
+        interrupt  error.invoke.payment interrupted, done.invoke.payment
+        twice      done.invoke.payment
+    "#]],
+    );
 }
 
 const FOLDING: &str = "{id: child, initial: a, states: {a: {after: {2s: b}}, b: {type: final, output: 7}}}";
@@ -222,16 +247,33 @@ const FOLDING: &str = "{id: child, initial: a, states: {a: {after: {2s: b}}, b: 
 #[test]
 fn a_child_can_time_out_and_answer_twice_or_late() {
     let chart = ORDER.replace("src: charge", "src: 'statechart:child'");
-    check_each(&chart, &[FOLDING], &[], expect![[""]]);
+    check_each(
+        &chart,
+        &[FOLDING],
+        &[],
+        expect![[r#"
+        plain      done.invoke.payment
+        fail       done.invoke.payment
+        outage     error.invoke.payment failed
+        timeout    done.invoke.payment
+        twice      done.invoke.payment
+        late       done.invoke.payment
+    "#]],
+    );
     check_each(
         &impatient().replace("src: charge", "src: 'statechart:child'"),
         &[FOLDING],
         &[],
-        expect![[""]],
+        expect![[r#"
+            plain      done.invoke.payment
+            fail       error.invoke.payment failed
+            outage     error.invoke.payment failed
+            twice      done.invoke.payment
+        "#]],
     );
 }
 
-/// The gate of a project refuses a call that is stubbed, and says why.
+/// The gate of a project refuses a call that is stubbed, and lists the reason.
 #[test]
 fn a_gate_refuses_stubbed_calls() {
     let gate = |allow: &[&str], deny: &[&str]| rawko_sim::Gate::new(allow, deny, Some(1)).unwrap();

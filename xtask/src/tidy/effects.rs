@@ -21,7 +21,7 @@ const ACTING: [&str; 10] = [
 ];
 
 /// Files that look at effects without carrying them out.
-const LOOKS: [(&str, &str); 14] = [
+const LOOKS: [(&str, &str); 15] = [
     ("crates/rawko-chart/src/check/recursion.rs", "finds which charts a first step invokes"),
     ("crates/rawko-host/src/past_usage.rs", "names the invokes of a past step"),
     ("crates/rawko-server/src/http/live/ended.rs", "ends the live line of a stopped call"),
@@ -40,6 +40,7 @@ const LOOKS: [(&str, &str); 14] = [
     ("crates/rawko/src/commands/logs.rs", "prints logs"),
     ("crates/rawko/src/following/narrator.rs", "prints a task"),
     ("crates/rawko/src/journal/text.rs", "prints history"),
+    ("crates/rawko/src/session/scroll/answers.rs", "names the call that a request was about"),
 ];
 
 /// Returns true if a line names a variant of the core's `Effect` that does something.

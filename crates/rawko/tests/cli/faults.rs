@@ -251,9 +251,10 @@ fn doctor_lists_stalled_instances() {
     let dir = directory(&[("shop.yaml", chart.as_str())]);
     played(dir.path(), &["run shop.yaml --id s-1 --input total=1"]);
     let doctor = played(dir.path(), &["doctor"]);
-    let mut lines = doctor.lines().skip_while(|line| !line.contains("  stalled  ")).take(2);
-    let found = format!("{}\n{}\n", lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    expect![[""]].assert_eq(&found);
+    let mut lines = doctor.lines().skip_while(|line| !line.contains("  stalled"));
+    let (line, help) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    assert!(line.contains("s-1: stalled") && line.contains("`svc`"), "{doctor}");
+    assert!(help.contains("`rawko resume s-1`") && help.contains("`rawko cancel s-1`"), "{doctor}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use crate::running::{CHARGE, ORDER, SETTINGS};
-use crate::support::{directory, played};
+use crate::support::{directory, played, run};
 
 fn check(files: &[(&str, &str)], commands: &[&str], expect: Expect) {
     let dir = directory(files);
@@ -91,31 +91,41 @@ fn a_budget_that_is_used_up_has_its_own_exit_code() {
 /// A stub stands for a service, not for the permission to call it.
 #[test]
 fn a_simulation_refuses_what_a_run_refuses() {
-    let scenario = "services: {format_disk: {done: 1}}\nscenarios:\n  - name: formatted\n    steps:\n      \
-                    - expect: {configuration: done}\n";
-    let files = |settings| {
-        vec![
-            ("probe.yaml", PROBE),
-            ("probe.scenario.yaml", scenario),
-            ("stubs.yaml", "{format_disk: {done: 1}}"),
-            ("none.jsonl", ""),
-            (".rawko/config.yaml", settings),
-        ]
-    };
-    let simulate = "simulate probe.yaml --services stubs.yaml --events none.jsonl";
-    check(
-        &files("governance: {allow: [charge_card]}\n"),
-        &[
-            simulate,
-            &format!("{simulate} --open-gate"),
-            "test --no-coverage",
-            "test --no-coverage --open-gate",
-        ],
-        expect![[""]],
-    );
-    // The settings allow nothing yet, so only what they deny is refused.
-    check(&files("governance: {deny: ['format_*']}\n"), &[simulate], expect![[""]]);
-    check(&files("governance: {deny: ['other_*']}\n"), &[simulate], expect![[""]]);
-    // No project, no rules.
-    check(&files("")[..4], &[simulate], expect![[""]]);
+    let scenario = "services: {format_disk: {done: 1}}\n\
+                    scenarios: [{name: formatted, steps: [{expect: {configuration: done}}]}]\n";
+    let files = [
+        ("probe.yaml", PROBE),
+        ("probe.scenario.yaml", scenario),
+        ("stubs.yaml", "{format_disk: {done: 1}}"),
+        ("none.jsonl", ""),
+    ];
+    let simulate = ["simulate", "probe.yaml", "--services", "stubs.yaml", "--events", "none.jsonl"];
+    let open = [&simulate[..], &["--open-gate"]].concat();
+    let cases = [
+        (Some("{allow: [charge_card]}"), Some("is not in `governance.allow`")),
+        (Some("{deny: ['format_*']}"), Some("`governance.deny`")),
+        (Some("{allow: ['*'], budget: {calls: 0}}"), Some("`governance.budget`")),
+        (Some("{allow: ['*']}"), None),
+        // The settings allow nothing yet, so only what they deny is refused.
+        (Some("{deny: ['other_*']}"), None),
+        // No project, no rules.
+        (None, None),
+    ];
+    for (governance, reason) in cases {
+        let settings = governance.map(|rules| format!("governance: {rules}\n"));
+        let own = settings.iter().map(|text| (".rawko/config.yaml", text.as_str()));
+        let dir = directory(&files.iter().copied().chain(own).collect::<Vec<_>>());
+        let (text, opened) = (run(dir.path(), &simulate, ""), run(dir.path(), &open, ""));
+        assert_eq!(text.stdout.contains("[done]"), reason.is_none(), "{governance:?}: {}", text.stdout);
+        assert!(opened.stdout.contains("[done]"), "{governance:?}: {}", opened.stdout);
+        let (tested, opened) =
+            (run(dir.path(), &["test"], ""), run(dir.path(), &["test", "--open-gate"], ""));
+        assert_eq!(tested.code, Some(i32::from(reason.is_some())), "{governance:?}: {}", tested.stdout);
+        assert_eq!(opened.code, Some(0), "{governance:?}: {}", opened.stdout);
+        if let Some(reason) = reason {
+            for printed in [text.stdout, tested.stdout] {
+                assert!(printed.contains("refused") && printed.contains(reason), "{reason}: {printed}");
+            }
+        }
+    }
 }
