@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use rawko_chart::render::{self, ReportStyle};
 use rawko_chart::{Finding, Registry, load_bytes};
+use rawko_core::ServiceSpec;
 
 #[test]
 fn each_broken_chart_gets_its_finding() {
@@ -61,5 +62,15 @@ fn registry() -> Registry {
     registry.add_chart("review_workflow", "2.0.0");
     registry.add_agent("reviewer");
     registry.add_service("agent_executor");
+    registry.add_service("echo");
+    let amount = serde_json::json!({
+        "type": "object", "required": ["amount"], "properties": {"amount": {"type": "number"}},
+        "additionalProperties": false
+    });
+    registry.add_spec(ServiceSpec::named("echo").taking(&amount));
+    for name in ["work:open", "model:complete", "git:merge", "tool:Read"] {
+        registry.add_built_in(name);
+    }
+    registry.add_tool_alias("readfile");
     registry.complete()
 }

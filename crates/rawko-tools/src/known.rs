@@ -47,3 +47,8 @@ pub fn is_delegation(name: &str) -> bool {
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     Builtin::ALL.into_iter().map(Builtin::name)
 }
+
+/// Further names of the built-in tools, with letters and digits only, in lower case.
+pub fn alias_names() -> impl Iterator<Item = &'static str> {
+    Builtin::ALL.into_iter().flat_map(|tool| alias::names_of(tool).iter().copied())
+}

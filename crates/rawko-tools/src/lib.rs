@@ -55,7 +55,7 @@ pub use confine::ProtectedPaths;
 pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part, nameable_files};
 pub use grant::{BashFilter, Grant, GrantLayer};
 pub use ignored::IgnoreRules;
-pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
+pub use known::{alias_names, builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use outcome::{ToolFacts, ToolOutcome, ToolQuestion, ToolRefusal, WantedHost};
 pub use permissions::{
     AlwaysError, AskMode, Judgement, Party, PermissionEffect, Permissions, RuleProblem, add_rules,
