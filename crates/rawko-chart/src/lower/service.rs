@@ -53,7 +53,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn check_params(&mut self, handler: &str, params: &DataTemplate, action: NodeView<'a>) {
         let Some(schema) = self.registry.spec(handler).and_then(|spec| spec.input.clone()) else { return };
         let view = action.get("params").or_else(|| action.get("handler")).unwrap_or(action);
-        self.check_fits(params, view, &schema, &format!("the params of `{handler}`"));
+        self.check_fits(params, view, &schema, &format!("the input of `{handler}`"));
     }
 
     fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {

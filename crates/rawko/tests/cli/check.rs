@@ -382,59 +382,6 @@ fn several_paths_and_charts_given_with_them() {
 }
 
 #[test]
-fn a_file_that_several_arguments_name_is_checked_once() {
-    let run = run(with(&[]).path(), &["check", ".rawko/charts/kid.yaml", "main.yaml", "."], "");
-    let text = run.stdout;
-    assert!(text.contains("2 charts, no problems found"), "{text}");
-}
-
-/// Names of rawko's own services, keys of a service's input in an action, and keys and events of the project's charts.
-#[test]
-fn slips_in_what_a_project_calls() {
-    let main = "\
-statechart:
-  id: main
-  version: '1.0.0'
-  initial: open
-  context: {total: null}
-  states:
-    open:
-      entry:
-        - {type: invoke, handler: charge_card, params: {amont: 1}}
-        - {type: invoke, handler: 'tool:Raed'}
-      invoke: {src: 'work:opne', onDone: kid, onError: kid}
-    kid:
-      invoke:
-        id: kid
-        src: statechart:kid@1.0.0
-        input: {colour: \"'red'\"}
-        onDone: {target: done, actions: {type: assign, context_updates: {total: event.data.totl}}}
-        onError: done
-      on:
-        STOP: {actions: {type: send, target: kid, event: OG}}
-    done: {type: final, output: {total: context.total}}
-";
-    let kid = "\
-statechart:
-  id: kid
-  version: '1.0.0'
-  initial: a
-  context: {size: 1}
-  events: {GO: {}}
-  states:
-    a: {on: {GO: b}}
-    b: {type: final, output: {total: context.size}}
-";
-    let config = "services:\n  charge_card: {command: [pay], input: {type: object, required: [amount], \
-                  properties: {amount: {type: number}}, additionalProperties: false}}\n";
-    check(
-        &[("main.yaml", main), (".rawko/charts/kid.yaml", kid), (".rawko/config.yaml", config)],
-        &["check", "."],
-        expect![[""]],
-    );
-}
-
-#[test]
 fn a_chart_from_standard_input() {
     expect![[r#"
         $ rawko check -
