@@ -70,6 +70,64 @@ fn a_key_that_is_renamed_in_a_type_is_found_in_the_charts_that_use_it() {
     expect_file!["unused_keys.txt"].assert_eq(&unused);
 }
 
+const LEDGER: &str = "rawko-instance/src/input/result.rs";
+const JOURNAL: &str = "rawko-view/src/journal/agent.rs";
+const DECISIONS: &str = "rawko-view/src/journal/task.rs";
+const TRANSCRIPT: &str = "rawko-view/src/transcript.rs";
+const SCROLL: &str = "rawko/src/session/scroll.rs";
+const CALLS: &str = "rawko/src/session/scroll/calls.rs";
+const TASK: &str = "rawko/src/session/scroll/root.rs";
+const COSTS: &str = "rawko/src/costs.rs";
+
+/// Keys of results that code outside of charts reads by name: service, keys, reader.
+const READERS: &[(&str, &[&str], &str)] = &[
+    ("agent:", &["usage"], LEDGER),
+    ("model:complete", &["usage"], LEDGER),
+    ("work:look", &["usage"], LEDGER),
+    ("work:compact", &["usage"], LEDGER),
+    ("work:select", &["usage"], LEDGER),
+    ("work:evaluate", &["usage"], LEDGER),
+    ("work:remember", &["usage"], LEDGER),
+    ("agent:", &["agent", "text", "outcome"], JOURNAL),
+    ("model:complete", &["text", "data", "tool_calls"], JOURNAL),
+    ("tool:", &["result", "notice", "overlap"], JOURNAL),
+    ("work:collect", &["results", "notices"], JOURNAL),
+    ("work:select", &["record", "decision", "agent"], DECISIONS),
+    ("work:evaluate", &["record", "decision", "agent"], DECISIONS),
+    ("agent:", &["agent", "messages", "session"], TRANSCRIPT),
+    ("model:complete", &["text", "data", "tool_calls", "usage"], TRANSCRIPT),
+    ("tool:", &["result"], TRANSCRIPT),
+    ("work:collect", &["notices"], TRANSCRIPT),
+    ("model:complete", &["text", "data", "tool_calls", "model"], SCROLL),
+    ("tool:", &["result"], CALLS),
+    ("work:collect", &["results", "notices"], CALLS),
+    ("checks:round", &["evidence"], TASK),
+    ("model:complete", &["model", "usage"], COSTS),
+];
+
+/// A key that is renamed in a type breaks this test if a view, the ledger or the terminal reads it.
+#[test]
+fn a_key_that_other_crates_read_is_a_key_of_its_type() {
+    let specs = service_specs();
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for (service, read, reader) in READERS {
+        let spec = specs.iter().find(|spec| &*spec.name == *service).unwrap();
+        let known = keys(spec.output.as_ref());
+        let text = std::fs::read_to_string(crates.join(reader)).unwrap();
+        for key in *read {
+            if !known.iter().any(|known| known == key) {
+                wrong.push(format!("{reader} reads `{key}`, which the result of `{service}` does not have"));
+            }
+            let reads = [format!("get(\"{key}\")"), format!("[\"{key}\"]")];
+            if !reads.iter().any(|read| text.contains(read)) {
+                wrong.push(format!("{reader} does not read `{key}`: remove it from the table"));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Input,

@@ -1,6 +1,17 @@
 //! The arbiter: its input, its possible decisions, and the decision procedure. All of it is pure: the chart's context
 //! and the agents come in, a decision or the next prompt for a model goes out, and both are plain data for the journal.
 //! The calls to the model are made in another crate.
+//!
+//! ```
+//! use rawko_arbiter::Plan;
+//! use rawko_core::Value;
+//!
+//! let text = r#"{"goal": "Fix it", "steps": [{"id": "a", "title": "Find it", "status": "done"}, {"id": "b", "title": "Fix it"}]}"#;
+//! let plan = Plan::of(&Value::from_json(serde_json::from_str(text)?)).ok_or("no plan")?;
+//! assert_eq!(plan.current().map(|step| step.id.as_str()), Some("b"));
+//! assert!(!plan.is_complete());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(missing_docs)]
 
 mod agents;

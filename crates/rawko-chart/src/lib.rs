@@ -22,6 +22,7 @@ mod def;
 mod document;
 pub mod draw;
 mod finding;
+mod interface;
 mod load;
 mod lower;
 mod lowered;

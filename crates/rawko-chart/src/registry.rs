@@ -3,9 +3,11 @@
 
 use rawko_core::{Schema, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::def::RegistryEntryKey;
 use crate::finding::{Finding, Severity};
+use crate::interface::ChartInterface;
 use crate::read::{ReadDocument, classify};
 use crate::source::{SourceFile, Span};
 use crate::tree::{NodeView, TextTree, to_value};
@@ -22,6 +24,11 @@ pub struct Registry {
     endpoints: BTreeSet<String>,
     specs: ServiceSpecs,
     tools: Option<KnownTools>,
+    /// What charts are to those that invoke them, by id and version.
+    interfaces: BTreeMap<(String, String), Arc<ChartInterface>>,
+    /// Services that rawko provides, and further names of them with letters and digits only.
+    built_in: BTreeSet<String>,
+    aliases: BTreeSet<String>,
     complete: bool,
     strict: bool,
 }
@@ -44,6 +51,9 @@ impl Default for Registry {
             endpoints: BTreeSet::new(),
             specs: ServiceSpecs::built_in(),
             tools: None,
+            interfaces: BTreeMap::new(),
+            built_in: BTreeSet::new(),
+            aliases: BTreeSet::new(),
             complete: false,
             strict: false,
         }
@@ -64,9 +74,24 @@ pub enum Resolution {
 }
 
 impl Registry {
-    /// Adds one version of a chart; call it once for each version.
+    /// Adds one version of a chart. Invokes of it are only resolved; see [`Registry::add_chart_of`].
     pub fn add_chart(&mut self, id: impl Into<String>, version: impl Into<String>) {
-        self.charts.entry(id.into()).or_default().push(version.into());
+        let (versions, version) = (self.charts.entry(id.into()).or_default(), version.into());
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+
+    /// Adds one version of a chart with its text, so that input, events and outputs of its invokes are checked. The first
+    /// text of a version counts.
+    pub fn add_chart_of(&mut self, id: &str, version: &str, source: &SourceFile) {
+        self.add_chart(id, version);
+        let key = (id.to_owned(), version.to_owned());
+        if !self.interfaces.contains_key(&key)
+            && let Some(interface) = ChartInterface::read(id, source)
+        {
+            self.interfaces.insert(key, Arc::new(interface));
+        }
     }
 
     /// Removes one version of a chart.
@@ -75,6 +100,7 @@ impl Registry {
             versions.retain(|known| known != version);
         }
         self.charts.retain(|_, versions| !versions.is_empty());
+        self.interfaces.remove(&(id.to_owned(), version.to_owned()));
     }
 
     /// Adds an agent, by the name after `agent:`.
@@ -92,9 +118,49 @@ impl Registry {
         self.specs.add(spec);
     }
 
+    /// Adds a service that rawko provides. Once there is one, other names of built-in classes are unknown.
+    pub fn add_built_in(&mut self, name: impl Into<String>) {
+        self.built_in.insert(name.into());
+    }
+
+    /// Adds another name of a tool, without `tool:`. Only its letters and digits count, in any case.
+    pub fn add_tool_alias(&mut self, name: &str) {
+        self.aliases.insert(folded(name));
+    }
+
+    /// Returns the services that [`Registry::add_built_in`] added, sorted.
+    pub fn built_in(&self) -> impl Iterator<Item = &str> {
+        self.built_in.iter().map(String::as_str)
+    }
+
+    /// Returns true unless a name of a built-in class is surely not the name of a service.
+    pub(crate) fn may_be_built_in(&self, name: &str) -> bool {
+        let ServiceName { class, member } = ServiceName::of(name);
+        if !class.is_built_in() {
+            return false;
+        }
+        if self.built_in.is_empty() {
+            return !self.complete || self.spec(name).is_some();
+        }
+        // The tools of MCP servers are known only to the servers.
+        let is_tool = || member.starts_with("mcp__") || self.aliases.contains(&folded(member));
+        self.built_in.contains(name) || (class == ServiceClass::Tool && is_tool())
+    }
+
     /// Returns the spec of the service that a `src` names.
     pub fn spec(&self, src: &str) -> Option<&ServiceSpec> {
-        self.specs.find(src)
+        match ServiceName::member_of(src, ServiceClass::Chart) {
+            Some(_) => self.interface(src).map(|interface| &interface.spec),
+            None => self.specs.find(src),
+        }
+    }
+
+    /// Returns the interface of the chart that a `src` names.
+    pub(crate) fn interface(&self, src: &str) -> Option<&Arc<ChartInterface>> {
+        let reference = ServiceName::member_of(src, ServiceClass::Chart)?;
+        let (id, range) = reference.split_once('@').unwrap_or((reference, ""));
+        let Resolution::Found(version) = self.resolve(id, range) else { return None };
+        self.interfaces.get(&(id.to_owned(), version))
     }
 
     /// Returns the schema of the failures of a service: its own details, or those of all services in a strict registry,
@@ -204,6 +270,10 @@ impl Resolution {
             |(_, text)| Resolution::Found(text.clone()),
         )
     }
+}
+
+fn folded(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 /// The one service that every host has.

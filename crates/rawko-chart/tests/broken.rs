@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use rawko_chart::render::{self, ReportStyle};
 use rawko_chart::{Finding, KnownTools, Registry, load_bytes};
+use rawko_core::ServiceSpec;
 
 #[test]
 fn each_broken_chart_gets_its_finding() {
@@ -64,5 +65,15 @@ fn registry() -> Registry {
     let suggestion = |name: &str| rawko_chart::nearest(name, ["Read", "Bash"]);
     let is_unknown =
         |rule: &str| !["Read", "Write", "Grep", "Bash"].contains(&rule) && !rule.starts_with("mcp__");
+    registry.add_service("echo");
+    let amount = serde_json::json!({
+        "type": "object", "required": ["amount"], "properties": {"amount": {"type": "number"}},
+        "additionalProperties": false
+    });
+    registry.add_spec(ServiceSpec::named("echo").taking(&amount));
+    for name in ["work:open", "model:complete", "git:merge", "tool:Read"] {
+        registry.add_built_in(name);
+    }
+    registry.add_tool_alias("readfile");
     registry.with_tools(KnownTools { is_unknown, suggestion }).complete()
 }

@@ -1,5 +1,17 @@
 //! The pure core of rawko: compiled charts, expressions, snapshots, and the function that takes a step. No IO, no
 //! clock, no async: time, settings and agents come in with the event, effects go out as data.
+//!
+//! ```
+//! use rawko_core::{Schema, ServiceClass, ServiceName, Value};
+//!
+//! let name = ServiceName::of("agent:reviewer");
+//! assert_eq!((name.class, name.member), (ServiceClass::Agent, "reviewer"));
+//!
+//! let source = serde_json::json!({"type": "object", "required": ["amount"]});
+//! let (schema, problems) = Schema::compile(&Value::from_json(source));
+//! assert!(problems.is_empty());
+//! assert_eq!(schema.violations(&Value::from_json(serde_json::json!({}))).len(), 1);
+//! ```
 #![warn(missing_docs)]
 
 // The random charts of `tests/` are used by unit tests too.

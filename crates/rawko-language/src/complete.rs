@@ -4,7 +4,7 @@ use rawko_core::ServiceClass;
 
 use crate::names::ProjectNames;
 use crate::outline::{ChartOutline, state_of};
-use crate::scan::{CursorPlace, PlaceKind, Scan};
+use crate::scan::{CursorPlace, PlaceKind, TextScan};
 use crate::schema::{ITEM, keys_at, values_at};
 
 /// Number of suggestions at most.
@@ -50,7 +50,7 @@ pub struct SuggestionList {
 
 /// Returns suggestions for a byte offset.
 pub fn suggest(text: &str, offset: usize, names: &ProjectNames) -> SuggestionList {
-    let (scan, place) = Scan::at(text, offset);
+    let (scan, place) = TextScan::at(text, offset);
     let outline = ChartOutline::of(&scan.keys);
     let of_names = CompletionNames { project: names, outline: &outline, scan: &scan, place: &place };
     let mut all = Vec::new();
@@ -84,7 +84,7 @@ fn fitting(all: Vec<Suggestion>, word: &str) -> Vec<Suggestion> {
 struct CompletionNames<'a> {
     project: &'a ProjectNames,
     outline: &'a ChartOutline,
-    scan: &'a Scan,
+    scan: &'a TextScan,
     place: &'a CursorPlace,
 }
 

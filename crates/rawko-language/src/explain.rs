@@ -7,7 +7,7 @@ use rawko_core::{ServiceClass, ServiceName};
 use crate::lines::TextLines;
 use crate::names::ProjectNames;
 use crate::outline::{ChartOutline, state_of};
-use crate::scan::{PlaceKind, Scan, is_word};
+use crate::scan::{PlaceKind, TextScan, is_word};
 use crate::schema::description_at;
 
 /// An explanation of a word.
@@ -25,12 +25,12 @@ pub struct WordExplanation {
 pub fn explain(text: &str, offset: usize, names: &ProjectNames) -> Option<WordExplanation> {
     let range = word_at(text, offset)?;
     let word = &text[range.clone()];
-    let (scan, _) = Scan::at(text, range.end);
+    let (scan, _) = TextScan::at(text, range.end);
     let outline = ChartOutline::of(&scan.keys);
     let about = match scan.keys.iter().find(|key| key.span == range) {
         Some(key) => of_key(&key.path, names)?,
         None => {
-            let (_, place) = Scan::at(text, range.end);
+            let (_, place) = TextScan::at(text, range.end);
             if place.kind == PlaceKind::Text {
                 return None;
             }

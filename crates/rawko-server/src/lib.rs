@@ -1,5 +1,13 @@
 //! Servers of rawko: the HTTP API and the page, channels, the socket that agents connect to, and their protocol. Owns
 //! all wire types.
+//!
+//! ```
+//! use rawko_server::{Role, ServerTokens};
+//!
+//! let tokens = ServerTokens::default().with("ci", Role::Operate, "a long secret");
+//! assert!(tokens.has("ci") && !tokens.has("a long secret"));
+//! assert!(Role::from_word("operate") > Role::from_word("read"));
+//! ```
 #![warn(missing_docs)]
 
 mod agents;

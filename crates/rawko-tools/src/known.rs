@@ -69,3 +69,8 @@ pub fn is_unknown_tool(rule: &str) -> bool {
 pub fn suggested_tools() -> impl Iterator<Item = &'static str> {
     builtin_names().chain([TASK])
 }
+
+/// Further names of the built-in tools, with letters and digits only, in lower case.
+pub fn alias_names() -> impl Iterator<Item = &'static str> {
+    Builtin::ALL.into_iter().flat_map(|tool| alias::names_of(tool).iter().copied())
+}

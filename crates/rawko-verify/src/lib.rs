@@ -3,6 +3,19 @@
 //!
 //! Data from outside is tried with one value for each case that the chart distinguishes (`data`), so that every step is
 //! concrete and every violation replays in `rawko simulate`. Where that is not enough, the verdict is `unknown`.
+//!
+//! ```
+//! use rawko_chart::{Registry, SourceFile};
+//! use rawko_core::World;
+//! use rawko_verify::{ExplorationLimits, Model, PropertyVerdict, STATES_MAX_DEFAULT, Storage, verify};
+//!
+//! let door = "{id: door, initial: open, states: {open: {on: {CLOSE: closed}}, closed: {type: final}}}";
+//! let (model, _) = Model::load(&SourceFile::new("door.yaml", door), &Registry::default());
+//! let limits = ExplorationLimits { states_max: STATES_MAX_DEFAULT, stop: &|_| false, storage: Storage::default() };
+//! let report = verify(&[model.ok_or("no chart")?], &World::default(), &limits).ok_or("stopped")?;
+//! assert_eq!(report.property("no_trap").map(|property| property.verdict), Some(PropertyVerdict::Holds));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![warn(missing_docs)]
 
 mod analysis;

@@ -50,7 +50,7 @@ pub use permit::permissions;
 pub use read::{AgentProblems, ComponentHealth, is_broken};
 pub use rounds::{JudgedRound, begin_rounds, judge_round, start_rounds};
 pub use settings::{MemorySettings, TaskSettings};
-pub use specs::service_specs;
+pub use specs::{add_service_names, service_specs};
 pub use trees::{History, project_history, project_worktrees};
 
 use std::path::PathBuf;

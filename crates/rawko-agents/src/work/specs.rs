@@ -4,7 +4,9 @@
 use std::sync::LazyLock;
 
 use rawko_arbiter::{Moment, Orchestration};
-use rawko_core::{ServiceSpec, schema_of};
+use rawko_chart::Registry;
+use rawko_core::{ServiceClass, ServiceSpec, schema_of};
+use rawko_tools::{alias_names, builtin_names};
 use serde_json::{Value as Json, json};
 
 use super::ServiceKind;
@@ -41,12 +43,25 @@ pub(super) const NAMES: [(&str, ServiceKind); 20] = [
     ("agent:", ServiceKind::Outside),
 ];
 
+/// The member of the family of checks that charts invoke.
+const PROJECT_CHECKS: &str = "checks:project";
+
 /// The specs of all services that [`AgentServices::join`](super::AgentServices::join) adds.
 pub fn service_specs() -> Vec<ServiceSpec> {
     static SPECS: LazyLock<Vec<ServiceSpec>> = LazyLock::new(|| {
         NAMES.iter().map(|(name, kind)| kind.spec(name).restarting(kind.on_restart())).collect()
     });
     SPECS.clone()
+}
+
+/// Adds the names of all services to a registry, so that others are unknown: those of the table, the checks of a project
+/// and the tools.
+pub fn add_service_names(registry: &mut Registry) {
+    let own = NAMES.iter().map(|(name, _)| *name).filter(|name| !name.ends_with(':'));
+    own.for_each(|name| registry.add_built_in(name));
+    registry.add_built_in(PROJECT_CHECKS);
+    builtin_names().for_each(|tool| registry.add_built_in(ServiceClass::Tool.named(tool)));
+    alias_names().for_each(|alias| registry.add_tool_alias(alias));
 }
 
 impl ServiceKind {

@@ -18,6 +18,7 @@ mod orphans;
 mod reach;
 pub(crate) mod recursion;
 pub(crate) mod region_cycles;
+mod region_data;
 mod regions;
 mod resets;
 mod shadowed;

@@ -222,7 +222,6 @@ impl<'a> Lowering<'a> {
             match SendKey::parse(pair.key) {
                 Some(SendKey::Target) => {
                     target = self.template(pair.value, TextRule::Data);
-                    self.note_recipient(&target, pair.value);
                 }
                 Some(SendKey::Event) => event = self.template(pair.value, TextRule::Literal),
                 Some(SendKey::Data) => data = self.template(pair.value, TextRule::Data),
@@ -234,6 +233,7 @@ impl<'a> Lowering<'a> {
         if matches!(&target, DataTemplate::Literal(Value::Str(name)) if &**name == "self") {
             self.check_own_event((&event, view.get("event")), (&data, view.get("data")));
         }
+        self.note_recipient(view, &target, &event, &data);
         ActionKind::Send { target, event, data, delay, id }
     }
 
@@ -261,6 +261,7 @@ impl<'a> Lowering<'a> {
                 Some(CallKey::Type | CallKey::Description) | None => {}
             }
         }
+        self.check_params(&handler, &params, view);
         ActionKind::Call { handler, params }
     }
 

@@ -1,6 +1,8 @@
 //! Data that a chart writes against the schema of what receives it: the data of an event, the input of a service. Literal
 //! parts are checked whole, expressions by their type.
 
+use std::sync::Arc;
+
 use rawko_core::expr::Type;
 use rawko_core::{DataTemplate, FieldLookup, Schema, Value};
 
@@ -76,6 +78,33 @@ impl<'a> Lowering<'a> {
                     self.wrong_data(pair.key_span, format!("{what} has no key `{key}`"), severity, help);
                 }
             }
+        }
+    }
+
+    /// Reports keys that the schema does not mention, although it allows them: a chart ignores them.
+    pub(super) fn check_no_lost_key(
+        &mut self,
+        template: &DataTemplate,
+        view: NodeView<'a>,
+        schema: &Schema,
+        what: &str,
+    ) {
+        let known = schema.keys();
+        let keys: Vec<Arc<str>> = match template {
+            DataTemplate::Map(entries) => entries.iter().map(|(key, _)| Arc::clone(key)).collect(),
+            DataTemplate::Literal(value) => {
+                value.as_map().into_iter().flatten().map(|(key, _)| Arc::clone(key)).collect()
+            }
+            DataTemplate::Expr(_) | DataTemplate::List(_) => return,
+        };
+        for key in keys.iter().filter(|key| !known.contains(key)) {
+            let Some(pair) = view.each_pair().find(|pair| pair.key == &**key) else { continue };
+            let help = match nearest(key, known.iter().map(|name| &**name)) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => format!("the chart ignores it; add `{key}` to its `context`"),
+            };
+            let message = format!("{what} has no key `{key}`");
+            self.wrong_data(pair.key_span, message, Severity::Warning, Some(help));
         }
     }
 

@@ -64,6 +64,7 @@ impl<'a> Lowering<'a> {
             Ok(expr) => {
                 let problems = expr.problems_with(&self.facts());
                 self.report_problems(&problems, text, span, purpose);
+                self.note_input(&expr);
                 expr
             }
             Err(problems) => {
@@ -72,6 +73,13 @@ impl<'a> Lowering<'a> {
                 self.report_problems(&problems, text, span, purpose);
                 language::null()
             }
+        }
+    }
+
+    fn note_input(&mut self, expr: &Expr) {
+        match (&mut self.input_keys, expr.input_keys()) {
+            (Some(known), Some(keys)) => known.extend(keys),
+            (known, _) => *known = None,
         }
     }
 

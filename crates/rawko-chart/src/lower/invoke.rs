@@ -78,12 +78,17 @@ impl<'a> Lowering<'a> {
     /// The input against the spec of the service, where the service is known.
     fn check_input(&mut self, src: &DataTemplate, input: &DataTemplate, invoke: &InvokeDef<'a>) {
         let Some(spec) = self.spec_of(src) else { return };
+        let class = spec.class;
         let Some((schema, view)) = spec.input.clone().zip(invoke.input.or(invoke.src)) else { return };
         let name = match src {
             DataTemplate::Literal(Value::Str(src)) => src.to_string(),
             _ => format!("{}…", spec.name),
         };
-        self.check_fits(input, view, &schema, &format!("the input of `{name}`"));
+        let what = format!("the input of `{name}`");
+        self.check_fits(input, view, &schema, &what);
+        if class == ServiceClass::Chart {
+            self.check_no_lost_key(input, view, &schema, &what);
+        }
     }
 
     /// The author's id, or the node's path with a number from the second on.

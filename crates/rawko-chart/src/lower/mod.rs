@@ -38,6 +38,7 @@ use action::ActionTable;
 use context::ContextSlots;
 use guard::GuardTable;
 pub(crate) use index::StateIndex;
+use recipient::Recipient;
 
 const MISSING_ID: &str = crate::codes::MISSING_ID.name;
 const INVALID_VERSION: &str = crate::codes::INVALID_VERSION.name;
@@ -59,12 +60,14 @@ pub(crate) struct Lowering<'a> {
     /// Schemas of the locals of an `each`, as far as they are known.
     local_schemas: Vec<Option<Schema>>,
     /// Literal targets of `send`, checked once all invoke ids are known.
-    recipients: Vec<(String, Span)>,
+    recipients: Vec<Recipient<'a>>,
     /// The `events:` of the chart, if it has them.
     declared: Option<Vec<EventSpec>>,
     /// Schema of `event.data` at the current place, if known.
     event_data: Option<EventData>,
     findings: Vec<Finding>,
+    /// The keys of `input` that expressions read; `None` once one reads all of it.
+    input_keys: Option<Vec<Arc<str>>>,
     /// Keeps the locations of state names, for editors.
     recorder: Option<&'a ReferenceRecorder<'a>>,
 }
@@ -85,6 +88,18 @@ pub(crate) fn lower<'a>(
     findings: &mut Vec<Finding>,
     recorder: Option<&'a ReferenceRecorder<'a>>,
 ) -> LoweredChart {
+    lower_with_input(text, chart, file_stem, registry, findings, recorder).0
+}
+
+/// Like [`lower`]; also returns the keys of `input` that expressions read, `None` if one reads all of it.
+pub(crate) fn lower_with_input<'a>(
+    text: &'a str,
+    chart: &'a ChartDef<'a>,
+    file_stem: &str,
+    registry: &'a Registry,
+    findings: &mut Vec<Finding>,
+    recorder: Option<&'a ReferenceRecorder<'a>>,
+) -> (LoweredChart, Option<Vec<Arc<str>>>) {
     let mut lowering = Lowering {
         text,
         chart,
@@ -100,16 +115,17 @@ pub(crate) fn lower<'a>(
         declared: None,
         event_data: None,
         findings: std::mem::take(findings),
+        input_keys: Some(Vec::new()),
         recorder,
     };
     let lowered = lowering.chart(file_stem);
-    let Lowering { context, findings: mut all, .. } = lowering;
+    let Lowering { context, findings: mut all, input_keys, .. } = lowering;
     let (keys, places) = context.finish(&mut all);
     *findings = all;
     let LoweredChart { mut blueprint, places: mut node_places } = lowered;
     blueprint.context = keys;
     node_places.context = places;
-    LoweredChart { blueprint, places: node_places }
+    (LoweredChart { blueprint, places: node_places }, input_keys)
 }
 
 impl<'a> Lowering<'a> {

@@ -7,15 +7,21 @@ use crate::finding::{Finding, Severity};
 use crate::registry::Resolution;
 use crate::source::Span;
 use crate::suggest::nearest;
+use crate::tree::NodeView;
 
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Returns the spec of the service that a `src` names; for `'tool:' ~ item.name`, that of the family.
     pub(super) fn spec_of(&self, src: &DataTemplate) -> Option<&ServiceSpec> {
         match src {
             DataTemplate::Literal(Value::Str(src)) => self.registry.spec(src),
-            DataTemplate::Expr(src) => self.registry.spec(src.prefix().filter(|text| text.contains(':'))?),
+            DataTemplate::Expr(src) => {
+                let prefix = src.prefix().filter(|text| text.contains(':'))?;
+                // More of the name of a chart may follow.
+                let is_chart = ServiceName::of(prefix).class == ServiceClass::Chart;
+                self.registry.spec(prefix).filter(|_| !is_chart)
+            }
             DataTemplate::Literal(_) | DataTemplate::List(_) | DataTemplate::Map(_) => None,
         }
     }
@@ -31,17 +37,23 @@ impl Lowering<'_> {
             ServiceClass::Chart => self.check_chart(member, span),
             ServiceClass::Agent if self.registry.has_agent(member) => {}
             ServiceClass::Agent => self.report_unknown_service("agent", member, span),
-            class if class.is_built_in() || self.registry.has_service(src) => {}
+            _ if self.registry.has_service(src) || self.registry.may_be_built_in(src) => {}
             _ => self.report_unknown_service("service", src, span),
         }
     }
 
     /// The `handler` of an `invoke` action is a service whose result is not awaited.
     pub(super) fn check_handler(&mut self, name: &str, span: Span) {
-        if !name.is_empty() && !self.registry.has_service(name) && !ServiceName::of(name).class.is_built_in()
-        {
+        if !name.is_empty() && !self.registry.has_service(name) && !self.registry.may_be_built_in(name) {
             self.report_unknown_service("service", name, span);
         }
+    }
+
+    /// The `params` of an `invoke` action against the spec of its handler.
+    pub(super) fn check_params(&mut self, handler: &str, params: &DataTemplate, action: NodeView<'a>) {
+        let Some(schema) = self.registry.spec(handler).and_then(|spec| spec.input.clone()) else { return };
+        let view = action.get("params").or_else(|| action.get("handler")).unwrap_or(action);
+        self.check_fits(params, view, &schema, &format!("the input of `{handler}`"));
     }
 
     fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {
@@ -54,11 +66,14 @@ impl Lowering<'_> {
         };
         let names: Vec<&str> = match kind {
             "agent" => self.registry.agents().collect(),
-            _ => self.registry.services().collect(),
+            _ => self.registry.services().chain(self.registry.built_in()).collect(),
         };
         let help = match nearest(name, names) {
             Some(close) => format!("did you mean `{close}`?"),
             None if kind == "agent" => format!("add `.rawko/agents/{name}.md`, or check the whole project"),
+            None if ServiceName::of(name).class.is_built_in() => {
+                "rawko has no service of this name; `rawko check` of a project knows all".to_owned()
+            }
             None => format!("configure `{name}` in `.rawko/config.yaml`, or check the whole project"),
         };
         self.report(Finding::new(UNKNOWN_SERVICE, severity, span, message).help(help));

@@ -176,6 +176,17 @@ impl Expr {
         slots
     }
 
+    /// Returns the keys that it reads of `input` by name; `None` if it uses `input` as a whole, so that any may be read.
+    pub fn input_keys(&self) -> Option<Vec<Arc<str>>> {
+        let (mut keys, mut inputs) = (Vec::new(), 0);
+        self.inner.root.walk(&mut |node| match &node.kind {
+            ExprKind::Input => inputs += 1,
+            ExprKind::Field(of, key) if matches!(of.kind, ExprKind::Input) => keys.push(Arc::clone(key)),
+            _ => {}
+        });
+        (inputs == keys.len()).then_some(keys)
+    }
+
     /// Returns true if it uses `context` as a map, so that any key may be read.
     pub fn reads_whole_context(&self) -> bool {
         let mut whole = false;

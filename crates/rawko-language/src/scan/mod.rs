@@ -45,13 +45,13 @@ pub(crate) struct CursorPlace {
 
 /// All keys of a text, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct TextScan {
     pub(crate) keys: Vec<ScannedKey>,
 }
 
-impl Scan {
+impl TextScan {
     /// Reads a text, and the place at a byte offset.
-    pub(crate) fn at(text: &str, offset: usize) -> (Scan, CursorPlace) {
+    pub(crate) fn at(text: &str, offset: usize) -> (TextScan, CursorPlace) {
         let mut scanner = Scanner {
             text,
             cursor: offset.min(text.len()),
@@ -63,7 +63,7 @@ impl Scan {
         scanner.run();
         let nothing = scanner.place_of(PlaceKind::Text, Vec::new(), offset, false);
         let place = scanner.place.take().unwrap_or(nothing);
-        (Scan { keys: scanner.keys }, place)
+        (TextScan { keys: scanner.keys }, place)
     }
 }
 

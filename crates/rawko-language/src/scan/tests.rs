@@ -1,12 +1,12 @@
 //! Places in half-typed texts: `‸` is the cursor.
 
-use super::{PlaceKind, Scan};
+use super::{PlaceKind, TextScan};
 use crate::names::ProjectNames;
 use crate::{explain, suggest};
 
 fn check(text: &str, kind: PlaceKind, path: &str, word: &str) {
     let offset = text.find('‸').unwrap();
-    let (_, place) = Scan::at(&text.replace('‸', ""), offset);
+    let (_, place) = TextScan::at(&text.replace('‸', ""), offset);
     assert_eq!(
         (place.kind, place.path.join("/").as_str(), place.word.as_str()),
         (kind, path, word),
@@ -61,7 +61,7 @@ fn every_place_of_a_chart_is_known() {
         let at = text.find(part).unwrap() + part.len();
         check(&format!("{}‸{}", &text[..at], &text[at..]), kind, path, word);
     }
-    let outline = crate::outline::ChartOutline::of(&Scan::at(text, 0).0.keys);
+    let outline = crate::outline::ChartOutline::of(&TextScan::at(text, 0).0.keys);
     assert_eq!(outline.context.into_iter().collect::<Vec<_>>(), ["amount", "by"]);
     assert_eq!(
         outline.states.iter().map(|(path, _)| path.join(".")).collect::<Vec<_>>(),
@@ -72,7 +72,7 @@ fn every_place_of_a_chart_is_known() {
 
 #[test]
 fn keys_after_unclosed_braces_are_still_found() {
-    let (scan, _) = Scan::at("states:\n  a: {on: {E: \n  b:\n    on:\n      F: a\n  c: {}\n", 0);
+    let (scan, _) = TextScan::at("states:\n  a: {on: {E: \n  b:\n    on:\n      F: a\n  c: {}\n", 0);
     let paths: Vec<String> = scan.keys.iter().map(|key| key.path.join("/")).collect();
     assert!(
         paths.contains(&"states/b/on/F".to_owned()) && paths.contains(&"states/c".to_owned()),

@@ -101,8 +101,8 @@ fn check_project(dir: &Path, args: &Args, report: &mut FindingsReport) -> Result
             homes.push((home.clone(), known));
         }
         if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
-            report.check(path, known, Some(&home))?;
-            report.add_to_last(|source| twins.meet(&home, path, source));
+            let file = report.check(path, known, Some(&home))?;
+            report.add_to(file, |source| twins.meet(&home, path, source));
         }
     }
     Ok(())
@@ -115,9 +115,13 @@ fn check_file(path: &Path, args: &Args, report: &mut FindingsReport) -> Result<(
         report.add_problems(&listed);
         let known = known(Some(project.as_ref().unwrap_or(&listed)), args)?;
         let home = LoadedProject::home_of(path);
-        return listed.charts.iter().try_for_each(|chart| report.check(chart, &known, home.as_deref()));
+        for chart in &listed.charts {
+            report.check(chart, &known, home.as_deref())?;
+        }
+        return Ok(());
     }
-    report.check(path, &known(project.as_ref(), args)?, LoadedProject::home_of(path).as_deref())
+    report.check(path, &known(project.as_ref(), args)?, LoadedProject::home_of(path).as_deref())?;
+    Ok(())
 }
 
 /// Returns the names that charts may refer to: those of the project, and every other chart on the command line.
@@ -126,9 +130,7 @@ fn known(project: Option<&LoadedProject>, args: &Args) -> Result<Registry, Comma
     for path in
         args.with.iter().chain(args.paths.iter().filter(|path| !path.is_dir() && !files::is_stdin(path)))
     {
-        if let Some((id, version)) = project::identity(&files::read(path)?) {
-            known.add_chart(id, version);
-        }
+        project::add_chart(&mut known, path, &files::read(path)?);
     }
     Ok(known)
 }
@@ -140,19 +142,29 @@ struct FindingsReport {
     files: Vec<(SourceFile, Vec<Finding>)>,
     /// Positions of the charts in `files`.
     chart_files: Vec<usize>,
+    /// Positions of the charts in `files`, by canonical path: several arguments may lead to one file.
+    checked: BTreeMap<PathBuf, usize>,
     /// By project; `None` for charts outside of any project.
     recursions: BTreeMap<Option<PathBuf>, Recursion>,
 }
 
 impl FindingsReport {
-    fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<(), CommandFailure> {
+    /// Checks a chart, unless that was done; returns the position of its file.
+    fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<usize, CommandFailure> {
+        let file = self.files.len();
+        if let Some(full) = path.canonicalize().ok().filter(|_| !files::is_stdin(path)) {
+            if let Some(known) = self.checked.get(&full) {
+                return Ok(*known);
+            }
+            self.checked.insert(full, file);
+        }
         let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, known);
         self.charts += 1;
-        self.chart_files.push(self.files.len());
+        self.chart_files.push(file);
         let recursion = self.recursions.entry(home.map(Path::to_owned)).or_default();
-        recursion.add(&loaded, Some(self.files.len()));
+        recursion.add(&loaded, Some(file));
         self.add(source, loaded.findings);
-        Ok(())
+        Ok(file)
     }
 
     /// Reports charts that invoke each other in a cycle. Charts outside the report are read only if a reported chart
@@ -173,9 +185,9 @@ impl FindingsReport {
         Ok(())
     }
 
-    /// Adds a finding to the last checked file.
-    fn add_to_last(&mut self, finding: impl FnOnce(&SourceFile) -> Option<Finding>) {
-        if let Some((source, findings)) = self.files.last_mut() {
+    /// Adds a finding to a checked file.
+    fn add_to(&mut self, file: usize, finding: impl FnOnce(&SourceFile) -> Option<Finding>) {
+        if let Some((source, findings)) = self.files.get_mut(file) {
             findings.extend(finding(source));
         }
     }

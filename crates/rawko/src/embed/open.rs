@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rawko_agents::work::{self, AgentServices};
-use rawko_chart::{Registry, Severity};
+use rawko_chart::{Registry, Severity, SourceFile};
 use rawko_core::World;
 use rawko_host::{Edition, Gate, Host, Services, Settings};
 use rawko_settings::{StateDir, make_private};
@@ -121,7 +121,8 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
     let added = options.charts.iter().map(|(name, text)| Edition::read(name, text));
     let added: Vec<Edition> = added.collect::<std::result::Result<_, _>>()?;
     for edition in &added {
-        registry.add_chart(edition.chart.id(), edition.chart.version());
+        let source = SourceFile::new(Arc::clone(&edition.name), Arc::clone(&edition.text));
+        registry.add_chart_of(edition.chart.id(), edition.chart.version(), &source);
     }
     let (store, lock) = open_store(&options, root.as_deref(), &settings)?;
     let mut builder = Host::builder()

@@ -87,10 +87,13 @@ impl LoadedProject {
     pub(crate) fn known(&self) -> Registry {
         let mut known = crate::loading::registry();
         for entry in &self.registry {
-            known.add_chart(&entry.id, &entry.version);
+            match self.content(&entry.path).ok().and_then(|text| source(&entry.path, &text)) {
+                Some(source) => known.add_chart_of(&entry.id, &entry.version, &source),
+                None => known.add_chart(&entry.id, &entry.version),
+            }
         }
-        for (id, version) in self.charts.iter().filter_map(|path| identity(&self.content(path).ok()?)) {
-            known.add_chart(id, version);
+        for path in &self.charts {
+            self.content(path).iter().for_each(|text| add_chart(&mut known, path, text));
         }
         for agent in &self.agents {
             known.add_agent(&agent.id);
@@ -105,6 +108,7 @@ impl LoadedProject {
         for spec in rawko_agents::work::service_specs().into_iter().chain(self.specs.iter().cloned()) {
             known.add_spec(spec);
         }
+        rawko_agents::work::add_service_names(&mut known);
         for endpoint in &self.endpoints {
             known.add_endpoint(endpoint);
         }
@@ -263,6 +267,19 @@ fn spec(name: &str, settings: &SpannedValue) -> ServiceSpec {
     let spec = ServiceSpec::named(name);
     let spec = settings.get("input").into_iter().fold(spec, |spec, input| spec.taking(&input.to_json()));
     settings.get("output").into_iter().fold(spec, |spec, output| spec.giving(&output.to_json()))
+}
+
+/// Adds the chart in a file to a registry.
+pub(crate) fn add_chart(known: &mut Registry, path: &Path, text: &[u8]) {
+    let Some((id, version)) = identity(text) else { return };
+    match source(path, text) {
+        Some(source) => known.add_chart_of(&id, &version, &source),
+        None => known.add_chart(id, version),
+    }
+}
+
+fn source(path: &Path, text: &[u8]) -> Option<SourceFile> {
+    Some(SourceFile::new(files::shown(path), std::str::from_utf8(text).ok()?))
 }
 
 /// Returns the id and version of the chart in a text, as far as they are readable.

@@ -5,6 +5,7 @@
 mod agents;
 mod answering;
 mod beginning;
+mod calls;
 mod channel_rounds;
 mod channels;
 mod check;
