@@ -13,6 +13,7 @@ mod test;
 #[cfg(test)]
 mod tidy;
 mod tools;
+mod unprivileged;
 mod vsix;
 
 use anyhow::{Result, bail};

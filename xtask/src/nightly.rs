@@ -1,16 +1,15 @@
 //! `cargo xtask nightly`: the long tier. Runs every job to its end, also after a failure, and prints a table of results.
 //! Apart from `test`, which has to be done within minutes.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{root, run};
+use crate::run::root;
 use crate::tools;
+use crate::unprivileged::Nobody;
 
 /// One program to run.
 struct Job {
@@ -246,10 +245,7 @@ const JOBS: [Job; 24] = [
         result: "test result",
     },
 ];
-
-/// The job that runs as an unprivileged user, if this process is root.
 const OF_NOBODY: &str = "escapes-nobody";
-const NOBODY: &str = "65534";
 
 /// Result of one job.
 struct Outcome {
@@ -334,40 +330,6 @@ impl Job {
     }
 }
 
-/// The home of an unprivileged user, removed afterwards.
-struct Nobody(PathBuf);
-
-impl Nobody {
-    /// `None` if this process is unprivileged itself.
-    fn new() -> Result<Option<Self>> {
-        let id = Command::new("id").arg("-u").output().context("cannot start `id`")?;
-        if id.stdout.trim_ascii() != b"0" {
-            return Ok(None);
-        }
-        let home = Self(std::env::temp_dir().join(format!("rawko-nobody-{}", std::process::id())));
-        fs::create_dir_all(home.0.join("tmp"))?;
-        let owner = format!("{NOBODY}:{NOBODY}");
-        run("chown", &["-R", &owner, &home.0.to_string_lossy()], &[])?;
-        Ok(Some(home))
-    }
-
-    /// Options of cargo, by which it starts the test as this user.
-    fn options(&self) -> [String; 2] {
-        let home = self.0.display();
-        let words = format!(
-            "setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups env HOME={home} TMPDIR={home}/tmp USER=nobody \
-             LOGNAME=nobody"
-        );
-        ["--config".to_owned(), format!("target.'cfg(unix)'.runner = \"{words}\"")]
-    }
-}
-
-impl Drop for Nobody {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[expect(clippy::print_stdout, reason = "this is a terminal program")]
 fn report(line: &str) {
     println!("{line}");
@@ -394,13 +356,8 @@ mod tests {
             assert!(package.join("Cargo.toml").is_file(), "{}: no crate `{}`", job.name, job.package);
             let file = package.join(format!("tests/{}.rs", job.test));
             let folder = package.join(format!("tests/{}/main.rs", job.test));
-            assert!(
-                file.is_file() || folder.is_file(),
-                "{}: no test `{}` in {}",
-                job.name,
-                job.test,
-                job.package
-            );
+            let is_there = file.is_file() || folder.is_file();
+            assert!(is_there, "{}: no test `{}` in {}", job.name, job.test, job.package);
         }
     }
 

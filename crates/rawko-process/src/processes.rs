@@ -145,7 +145,7 @@ impl Drop for Processes {
     }
 }
 
-/// Tells whether a program ran meanwhile.
+/// Shows whether a program ran meanwhile.
 #[derive(Debug)]
 pub(crate) struct RunClock(Arc<CallMark>);
 

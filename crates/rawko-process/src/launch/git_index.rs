@@ -35,20 +35,20 @@ fn listed(index: &Path, counts: fn(u32) -> bool) -> Vec<PathBuf> {
 /// The entries of an index. One that ends early counts as far as it goes.
 #[derive(Debug, Default)]
 pub(crate) struct IndexFile {
-    pub(crate) entries: Vec<IndexEntry>,
+    pub(crate) entries: Vec<StagedEntry>,
     /// The place of what follows the entries; `None`: the file ends early.
     pub(crate) end: Option<usize>,
 }
 
 /// One entry, as git stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IndexEntry {
+pub(crate) struct StagedEntry {
     /// Times and numbers of the file, mode, object id and flags.
     pub(crate) fixed: Vec<u8>,
     pub(crate) name: Vec<u8>,
 }
 
-impl IndexEntry {
+impl StagedEntry {
     fn mode(&self) -> u32 {
         word(&self.fixed, 24).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl IndexFile {
             name.extend_from_slice(&bytes[start..start + length]);
             let end = start + length;
             at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
-            self.entries.push(IndexEntry { fixed: fixed.to_owned(), name: name.clone() });
+            self.entries.push(StagedEntry { fixed: fixed.to_owned(), name: name.clone() });
         }
         Some(at)
     }

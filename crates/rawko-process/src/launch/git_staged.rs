@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
-use super::git_index::{IndexEntry, IndexFile};
+use super::git_index::{IndexFile, StagedEntry};
 use super::path_cache::SettledValues;
 use super::{any_path, git, names, regular};
 
@@ -155,15 +155,15 @@ fn rewritten(bytes: &[u8], wrong: &[&StagedFile], before: &[StagedFile]) -> Opti
         at += 8 + usize::try_from(size).ok()?;
     }
     let is_wrong =
-        |entry: &IndexEntry| entry.path().is_some_and(|path| wrong.iter().any(|it| it.path == path));
+        |entry: &StagedEntry| entry.path().is_some_and(|path| wrong.iter().any(|it| it.path == path));
     let kept = file.entries.iter().filter(|entry| !is_wrong(entry)).cloned();
     let former = before.iter().filter(|file| wrong.iter().any(|wrong| wrong.path == file.path));
-    let former = former.map(|file| IndexEntry {
+    let former = former.map(|file| StagedEntry {
         fixed: file.fixed.clone(),
         name: file.path.as_os_str().as_bytes().to_vec(),
     });
-    let mut entries: Vec<IndexEntry> = kept.chain(former).collect();
-    let stage = |entry: &IndexEntry| entry.fixed.get(FLAGS).map_or(0, |flags| flags & 0x30);
+    let mut entries: Vec<StagedEntry> = kept.chain(former).collect();
+    let stage = |entry: &StagedEntry| entry.fixed.get(FLAGS).map_or(0, |flags| flags & 0x30);
     entries.sort_by(|one, other| (&one.name, stage(one)).cmp(&(&other.name, stage(other))));
     let is_extended = entries.iter().any(|entry| entry.fixed.len() > FLAGS + 2);
     let mut text = b"DIRC".to_vec();

@@ -172,14 +172,20 @@ impl AuthorityWatch {
 
     /// The same between two calls, when a person edits files too. Many editors save by putting a new file in the place of
     /// the old one, which is gone then; programs cannot do that: they can move such a file, not remove it.
-    pub(super) fn restored_between(&self) -> Vec<String> {
-        self.restored_unless(|path, survey| {
-            let former = self.known.get(path);
-            former.is_some_and(|former| !survey.identities().values().any(|identity| identity == former))
-        })
+    pub(super) fn restored_between(&mut self) -> Vec<String> {
+        let mut saved = BTreeMap::new();
+        let lines = self.restored_unless(|path, survey| {
+            let now = survey.identities();
+            let is_gone = |former: &(u64, u64)| !now.values().any(|identity| identity == former);
+            let is_saved = self.known.get(path).is_some_and(is_gone);
+            saved.extend(now.get_key_value(path).filter(|_| is_saved).map(|(path, it)| (path.clone(), *it)));
+            is_saved
+        });
+        self.known.extend(saved);
+        lines
     }
 
-    fn restored_unless(&self, is_saved: impl Fn(&Path, &Survey) -> bool) -> Vec<String> {
+    fn restored_unless(&self, mut is_saved: impl FnMut(&Path, &Survey) -> bool) -> Vec<String> {
         if self.is_of_nothing {
             return Vec::new();
         }
