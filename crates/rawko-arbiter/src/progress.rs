@@ -52,19 +52,9 @@ pub struct Round {
     pub verdict: Option<String>,
     /// The agents got a result from a tool that they had not seen before, about something that they had not looked at.
     pub is_reading: bool,
-    /// The shape of all changes since the beginning, and of those that are work while a check fails. `None` if unknown:
-    /// then every new tree is a change.
-    pub shapes: Option<RoundShapes>,
-}
-
-/// The changes since the beginning without what varies by itself: equal for one more line of the same kind. Empty without
-/// changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundShapes {
-    /// Of all files.
-    pub all: String,
-    /// Without prose and comments.
-    pub work: String,
+    /// The shape of all changes since the beginning, and without prose and comments: equal for one more line of the same
+    /// kind, empty without changes. `None` if unknown: then every new tree is a change.
+    pub shapes: Option<[String; 2]>,
 }
 
 /// The failing checks of a round.
@@ -230,7 +220,7 @@ impl TaskProgress {
 
     /// Returns true if the changes have a shape that no round before had. While a check fails, prose and comments are talk.
     fn reshape(&mut self, round: &Round, passes: bool) -> bool {
-        let Some(RoundShapes { all, work }) = &round.shapes else { return true };
+        let Some([all, work]) = &round.shapes else { return true };
         let is_new = |shape: &String| !shape.is_empty() && !self.shapes.contains(shape);
         let is_new_change = if passes { is_new(all) } else { is_new(work) };
         let new: Vec<String> = [all, work].into_iter().filter(|shape| is_new(shape)).cloned().collect();
@@ -412,31 +402,25 @@ mod tests {
 
     #[test]
     fn more_of_the_same_change_is_no_work() {
-        let names: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
-        let steps: Vec<&str> = names.iter().map(String::as_str).collect();
-        let judged = |passes: bool, shapes: fn(usize) -> [String; 2], ticks: bool| -> String {
+        let steps = ["a", "b", "c", "d", "e", "f"];
+        let judged = |passes: bool, ticks: bool, shapes: fn(usize) -> [String; 2]| -> String {
             let rounds = (1..=6).map(|round| {
-                let [all, work] = shapes(round);
-                let done = if ticks { round } else { 0 };
-                let checks = settled("", &[], &[]).checks.filter(|_| !passes);
-                Round {
-                    checks,
-                    shapes: Some(RoundShapes { all, work }),
-                    ..settled(&round.to_string(), &steps, &steps[..done])
-                }
+                let (shapes, done) = (Some(shapes(round)), if ticks { round } else { 0 });
+                let round = settled(&round.to_string(), &steps, &steps[..done]);
+                let checks = round.checks.filter(|_| !passes);
+                Round { checks, shapes, ..round }
             });
             judged(&rounds.collect::<Vec<_>>())
         };
-        let word = |text: &str| text.to_owned();
         let same = |_: usize| ["a", "a"].map(str::to_owned);
         let prose = |round: usize| [round.to_string(), String::new()];
-        let code = |round: usize| [round.to_string(), round.to_string()];
-        assert_eq!(judged(false, same, true), word("progress fine fine tell tell stuck"));
-        assert_eq!(judged(true, same, true), word("progress fine fine tell tell stuck"));
-        assert_eq!(judged(false, prose, true), word("fine fine tell tell stuck stuck"));
-        assert_eq!(judged(true, prose, true), "progress ".repeat(6).trim_end());
-        assert_eq!(judged(false, code, true), "progress ".repeat(6).trim_end());
-        assert_eq!(judged(true, same, false), word("fine fine fine tell tell stuck"));
+        assert_eq!(judged(false, true, same), "progress fine fine tell tell stuck");
+        assert_eq!(judged(true, true, same), "progress fine fine tell tell stuck");
+        assert_eq!(judged(true, false, same), "fine fine fine tell tell stuck");
+        assert_eq!(judged(false, true, prose), "fine fine tell tell stuck stuck");
+        assert_eq!(judged(true, true, prose), "progress ".repeat(6).trim_end());
+        let code = |round: usize| [round, round].map(|round| round.to_string());
+        assert_eq!(judged(false, true, code), "progress ".repeat(6).trim_end());
     }
 
     #[test]

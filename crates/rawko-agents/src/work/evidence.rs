@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_arbiter::Plan;
 use rawko_arbiter::loop_control::LoopMemory;
-use rawko_arbiter::progress::{
-    FailingChecks, ProgressSettings, Round, RoundShapes, RoundStanding, TaskProgress,
-};
+use rawko_arbiter::progress::{FailingChecks, ProgressSettings, Round, RoundStanding, TaskProgress};
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
 use rawko_programs::changes::{ChangeShapes, ChangeStatus, FileChange, FolderSnapshot};
@@ -344,7 +342,7 @@ pub(super) fn the_round(
         is_reading: false,
         shapes: evidence.changes.as_deref().map(|changes| {
             let ChangeShapes { all, work } = ChangeShapes::of(changes);
-            RoundShapes { all, work }
+            [all, work]
         }),
     }
 }

@@ -60,7 +60,7 @@ fn shape(change: &FileChange, is_counted: fn(&str, &str) -> bool) -> Option<Stri
     let mut lines: BTreeSet<String> =
         counted.map(|line| format!("{}{}", &line[..1], masked(&line[1..]))).collect();
     if lines.is_empty() {
-        // A new file without a line may be what is needed, such as `__init__.py`.
+        // A new file without a line may be needed, such as `__init__.py`.
         return (diff.is_empty() && is_counted(&change.path, "x")).then(|| format!("{path} empty"));
     }
     match change.status {
