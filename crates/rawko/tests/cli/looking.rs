@@ -49,13 +49,13 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
+        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  771c15a99987  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
@@ -87,14 +87,14 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
+        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  d42acfa3cae0  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  771c15a99987  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
