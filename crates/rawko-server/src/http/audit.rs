@@ -155,7 +155,7 @@ fn line(line: AuditLine) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use rawko_store::{Commit, MemoryStore};
+    use rawko_store::{Commit, Head, InstanceKey, MemoryStore, NewInstance};
 
     use super::*;
 
@@ -170,7 +170,25 @@ mod tests {
             reason: String::new(),
             provenance: "{}".into(),
         };
-        store.commit(&[Commit { audit: numbers.map(line).collect(), ..Commit::default() }]).unwrap();
+        let new = || NewInstance {
+            id: "even".into(),
+            chart: [7; 16],
+            chart_id: "any".into(),
+            version: "1.0.0".into(),
+            parent: None,
+            origin: None,
+            created_ms: 0,
+            policy: "".into(),
+        };
+        let is_first = numbers.start == 0;
+        let commit = Commit {
+            instance: InstanceKey(1),
+            create: is_first.then(|| Box::new(new())),
+            head: is_first.then(|| Box::new(Head::default())),
+            audit: numbers.map(line).collect(),
+            ..Commit::default()
+        };
+        store.commit(&[commit]).unwrap();
     }
 
     #[test]

@@ -71,7 +71,7 @@ struct KnownUsage {
     inherited: HashMap<InstanceKey, Spent>,
 }
 
-/// What was read from journals.
+/// Usage that is known from journals, so that an instance that did not move is not read again.
 #[derive(Default)]
 pub(crate) struct UsageCache {
     known: Mutex<KnownUsage>,

@@ -39,12 +39,12 @@ fn only_tags_make_the_outcome_a_failure() {
     let found = "failure_reports_success: instances that end in `failed` have the outcome `succeeded`";
     check(&chart("failed", "error.invoke.job", ""), &[found]);
     check(&chart("failed", "error.invoke.job", ": tag important"), &[found]);
-    check(&chart("failed", "timeout.invoke.job", r#": output {"reason": "ok"}"#), &[found]);
+    check(&chart("failed", "error.invoke.job", r#": output {"reason": "ok"}"#), &[found]);
     for tag in ["failed", "error", "limit", "loop", "stuck", "cancelled"] {
         check(&chart("failed", "error.invoke.job", &format!(": tag {tag}")), &[]);
     }
     check(&chart("failed", "error.invoke.job", r#": output {"ok": false}"#), &[]);
-    check(&chart("failed", "DENIED", ""), &[]);
+    check(&chart("failed", "error.invoke.job -> b; DENIED", "\nb: AGAIN -> a"), &[]);
     check(&chart("closed", "error.invoke.job", ""), &[]);
 }
 
