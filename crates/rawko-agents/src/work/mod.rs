@@ -193,7 +193,10 @@ pub fn broken_edition(id: &str) -> Option<HostError> {
 /// Returns the id of a built-in chart, from the name in [`CHARTS`].
 fn chart_id(name: &'static str) -> &'static str {
     let file = name.rsplit_once(' ').map_or(name, |(_, file)| file);
-    file.strip_suffix(".yaml").unwrap_or(file)
+    match file.strip_suffix(".yaml").unwrap_or(file) {
+        "orchestrator" => "rawko",
+        id => id,
+    }
 }
 
 /// Loads a built-in chart, once in a process.
