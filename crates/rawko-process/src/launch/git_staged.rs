@@ -82,7 +82,12 @@ fn staged(index: &Path) -> Arc<Vec<StagedFile>> {
     KNOWN.get(index, |index| {
         let entries = IndexFile::of(&regular::read(index).unwrap_or_default()).entries;
         let files = entries.into_iter().filter_map(|entry| {
-            let path = entry.path().filter(|path| names::protected_part(path).is_some())?;
+            let is_watched = |path: &PathBuf| {
+                // Git itself refuses one that would run something, and takes submodules of agents from there.
+                let part = names::protected_part(path);
+                part.is_some_and(|part| !part.ends_with(".gitmodules"))
+            };
+            let path = entry.path().filter(is_watched)?;
             Some(StagedFile { path, fixed: entry.fixed })
         });
         files.collect()

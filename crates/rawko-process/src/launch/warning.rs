@@ -22,7 +22,7 @@ pub(crate) fn say(text: &str) {
     }
 }
 
-/// Prints what was set aside, where no result of a call could tell it.
+/// Prints the names of renamed files, where no result of a call has them.
 #[expect(clippy::print_stderr, reason = "a person may look for the file")]
 pub(crate) fn set_aside(lines: &[String]) {
     lines.iter().for_each(|line| eprintln!("warning: {line}"));

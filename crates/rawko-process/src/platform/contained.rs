@@ -24,8 +24,8 @@ pub(crate) struct ContainedProcesses {
     helper: Option<OwnedFd>,
     /// The first process of the namespace; `None`: it has ended, and all others with it.
     init: Option<OwnedFd>,
-    /// The process id of the first process.
-    first: i32,
+    /// The process ids of the helper, which is the parent of the program, and of the first process.
+    ancestors: [i32; 2],
     /// Closed, it ends the helper.
     control: UnixStream,
     /// Its way to the network, for as long as it runs.
@@ -35,8 +35,9 @@ pub(crate) struct ContainedProcesses {
 impl ContainedProcesses {
     pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> io::Result<Self> {
         let open = |pid: Pid| pidfd_open(pid, PidfdFlags::empty()).ok();
-        let (helper, first) = (open(helper), init);
-        Ok(Self { helper, init: Pid::from_raw(init).and_then(open), first, control, _proxy: proxy })
+        let ancestors = [helper.as_raw_nonzero().get(), init];
+        let helper = open(helper);
+        Ok(Self { helper, init: Pid::from_raw(init).and_then(open), ancestors, control, _proxy: proxy })
     }
 
     /// All of them: the kernel gives a process whose parent has ended to the first one.
@@ -46,8 +47,8 @@ impl ContainedProcesses {
         }
         let all = platform::process_ids().into_iter().filter_map(platform::process);
         let (mut found, mut rest): (Vec<ProcessRow>, Vec<ProcessRow>) =
-            all.partition(|row| row.pid == self.first);
-        let mut known = BTreeSet::from([self.first]);
+            all.partition(|row| self.ancestors.contains(&row.pid));
+        let mut known = BTreeSet::from(self.ancestors);
         loop {
             let (more, others): (Vec<_>, Vec<_>) =
                 rest.into_iter().partition(|row| known.contains(&row.parent));
