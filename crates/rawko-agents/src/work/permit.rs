@@ -115,7 +115,7 @@ pub(super) fn permit(
         && judgement.effect != PermissionEffect::Deny
         && agent_services.toolbox.wrong_input(&asked.name, &asked.input).is_some()
     {
-        // The tool refuses the call and names what is wrong. An answer of the person would be lost.
+        // The tool refuses the call and names the problem. An answer of the person would be lost.
         let (decision, rule) = (PermitDecision::Allow, "no question: the input is wrong".to_owned());
         return Ok(PermitOutput { decision, rule, host: None, request: Value::Null });
     }

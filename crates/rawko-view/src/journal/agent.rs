@@ -62,7 +62,7 @@ fn event_line(name: &str, data: &Value) -> (&'static str, String) {
     }
 }
 
-/// Formats a report of a program as what an agent says and calls.
+/// Formats a report of a program like text and calls of another agent.
 pub fn report_line(report: &ProgramReport<'_>) -> (&'static str, String) {
     match &report.body {
         ReportBody::Text(text) => ("says", head(text.trim())),

@@ -2,6 +2,7 @@
 //! single key answers: a letter or an arrow selects, Enter confirms, and only after the request was on the screen for a
 //! moment without typing. Everything else that is typed stays text.
 
+mod form;
 mod lines;
 
 use std::time::{Duration, Instant};
@@ -117,22 +118,6 @@ impl RequestPrompt {
         let (selected, shown) = (None, None);
         let (filled, entered) = (JsonMap::new(), Vec::new());
         RequestPrompt { ask: ask.clone(), choices, selected, entry, fields, filled, entered, shown }
-    }
-
-    /// Begins a refused form again, with what was entered. Returns false for other requests.
-    pub(crate) fn begin_again(&mut self, editor: &mut Editor) -> bool {
-        if self.fields.is_empty() || self.entered.is_empty() {
-            return false;
-        }
-        self.show_field(0, editor);
-        true
-    }
-
-    fn show_field(&mut self, place: usize, editor: &mut Editor) {
-        self.entry = PromptInput::Field(place);
-        if let Some(text) = self.entered.get(place) {
-            editor.set(text.clone());
-        }
     }
 
     fn is_question(&self) -> bool {
@@ -286,27 +271,7 @@ impl RequestPrompt {
                 KeyResult::Answer(PromptReply { approved: true, comment, ..PromptReply::default() })
             }
             PromptInput::Answer => KeyResult::Answer(answered(text.trim())),
-            PromptInput::Field(place) => {
-                let Some(field) = self.fields.get(place) else { return KeyResult::Ignored };
-                match field.read(&text) {
-                    Err(problem) => {
-                        editor.set(text);
-                        return KeyResult::Problem(problem);
-                    }
-                    Ok(Some(value)) => drop(self.filled.insert(field.name.clone(), value)),
-                    Ok(None) => drop(self.filled.remove(&field.name)),
-                }
-                match self.entered.get_mut(place) {
-                    Some(entered) => *entered = text,
-                    None => self.entered.push(text),
-                }
-                if place + 1 < self.fields.len() {
-                    self.show_field(place + 1, editor);
-                    return KeyResult::Handled;
-                }
-                let data = Value::from_json(Json::Object(std::mem::take(&mut self.filled)));
-                KeyResult::Answer(PromptReply { approved: true, data, ..PromptReply::default() })
-            }
+            PromptInput::Field(place) => self.enter_field(place, text, editor),
         }
     }
 }
@@ -374,7 +339,7 @@ mod tests {
         let data = Value::from_json(json!({"street": "Main Road 1", "zip": 70173}));
         let reply = PromptReply { approved: true, data, ..PromptReply::default() };
         assert_eq!(entered(&mut prompt, "70173"), KeyResult::Answer(reply.clone()));
-        // The host refused it: each field begins with what was entered.
+        // The host refused it: each field begins with the entered text.
         let mut editor = Editor::default();
         assert!(prompt.begin_again(&mut editor));
         assert_eq!(editor.text(), "Main Road 1");

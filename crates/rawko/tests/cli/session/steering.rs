@@ -120,8 +120,8 @@ fn escape_stops_the_turn_and_the_next_message_continues_it() {
 const STUCK: &str = r#"
 - agent: worker
   steps:
-    - tool_calls: [{name: Bash, input: {command: "echo begun; sleep 3600"}}, {name: Read, input: {path: stock.py}}]
-    - expect: "The person interrupted this turn"
+    - tool_calls: [{name: Bash, input: {command: "echo begun; sleep 3600"}}, {name: Write, input: {path: a.txt, content: x}}]
+    - expect: look elsewhere
       text: I look elsewhere.
 "#;
 
@@ -131,11 +131,16 @@ fn escape_stops_a_running_call_and_the_model_reads_so() {
     let mut pty = task(&dir, &[]);
     pty.wait_for("⎿ begun");
     pty.press("\u{1b}");
-    pty.wait_for_all(&["type what to do instead", "✗ Bash echo begun", "✗ Read stock.py"]);
+    pty.wait_for_all(&["type what to do instead", "✗ Bash echo begun", "✗ Write a.txt"]);
     pty.press("look elsewhere\r");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("I look elsewhere."), "{text}");
+    let shown = run(dir.path(), &["show", "t.worker.1.2", "--json"], "").stdout;
+    let shown: Json = serde_json::from_str(&shown).unwrap();
+    let results = shown["context"]["messages"][2]["parts"].as_array().unwrap();
+    assert!(results.len() == 2 && results.iter().all(|result| result["is_error"] == true), "{shown}");
+    assert!(results[0]["content"].as_str().unwrap().starts_with("The person interrupted"), "{shown}");
 }
 
 /// A slow command shows its last line while it runs.
