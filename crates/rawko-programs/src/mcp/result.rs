@@ -30,7 +30,7 @@ pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOut
 
 /// Returns true if a text is the result of a call; converts it.
 pub(crate) fn is_result(text: &[u8]) -> bool {
-    let settings = McpSettings::new("/", rawko_settings::Environment::none());
+    let settings = McpSettings::new("/", rawko_settings::Environment::none().clone());
     serde_json::from_slice(text).is_ok_and(|result| !outcome(result, &settings).content.is_empty())
 }
 

@@ -211,7 +211,7 @@ mod tests {
         for (about, text, expected) in table {
             assert_eq!(field(about).read(text), Err(expected.to_owned()), "{text}");
         }
-        assert!(field(json!({"type": "string", "pattern": "^[0-9]{5}$"})).read("7x").is_err());
+        assert!(field(json!({"type": "string", "maxLength": 1})).read("7x").is_err());
         assert!(
             field(json!({"type": "array", "items": {"type": "string"}, "minItems": 2})).read("a").is_err()
         );

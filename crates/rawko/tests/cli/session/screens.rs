@@ -66,7 +66,7 @@ fn the_screen_of_a_permission_and_of_the_end() {
           r  deny with a reason
           choose with a letter or ↑↓, then Enter; other text is a message
         ? worker · demo/x · waiting for you
-          0s · 1,802 tokens · context 1 %
+          0s · N tokens · context 1 %
         ›
     "#]]
     .assert_eq(&timeless(&pty.screen()).replace(&*dir.path().display().to_string(), "DIR"));
@@ -77,25 +77,21 @@ fn the_screen_of_a_permission_and_of_the_end() {
         t  Do it
         ● worker
           I use one name.
-          ? Edit stock.py — allowed by root
+          ? Edit stock.py — allowed by ada
           ✓ Edit stock.py
             @@ line 5 @@
                  """`nails, 12` becomes `("nails", 12)`."""
                  name, count = line.split(",")
             -    return name, int(count)
             +    return name.strip(), int(count)
-
-
           Done
-
           Names are stripped.
           → complete (rule: worker.onSuccess)
-
         complete  after 1 iteration: Done …
         unverified  this project has no checks that could confirm it
         changed  stock.py (+1 -1)
-        spent 3,627 tokens, 1 tool call, 0s of work
-          worker  demo/x  3,627 tokens
+        spent N tokens, 1 tool call, 0s of work
+          worker  demo/x  N tokens
         next: add to it: rawko task --continue t "…"; see why: rawko replay t
         --decisions
     "#]]
