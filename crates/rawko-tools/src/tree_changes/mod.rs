@@ -9,6 +9,7 @@ mod programs;
 use std::path::Path;
 
 use super::shell::{self, LineReading, Simple};
+use super::unconfined::CallVerdict;
 use cover::GateCoverage;
 
 /// What a command may do to the directories that decide about calls.
@@ -18,6 +19,19 @@ pub(super) enum TreeChange {
     Refused(String, &'static str),
     /// It may replace them, depending on content that is not known here: the command.
     Asked(String),
+}
+
+impl From<TreeChange> for CallVerdict {
+    fn from(change: TreeChange) -> Self {
+        match change {
+            TreeChange::Refused(command, narrower) => CallVerdict::Deny(format!(
+                "`{command}` also changes `.claude` and `.rawko`, which decide what agents may do; {narrower}"
+            )),
+            TreeChange::Asked(command) => CallVerdict::Ask(format!(
+                "`{command}` may replace `.claude` and `.rawko`, which decide what agents may do"
+            )),
+        }
+    }
 }
 
 /// Returns the worst change of a line. `roots` are the projects whose directories decide.
