@@ -18,7 +18,7 @@ use super::own_places::{LineReach, OwnPlaces, is_look, part_within, real, worktr
 use super::pattern;
 use super::permissions::{PermissionEffect, Permissions, Roots, judge};
 use super::shell;
-use super::tree_changes::{self, TreeChange};
+use super::tree_changes;
 
 /// Keys under which tools of other programs name a file.
 const PATH_KEYS: [&str; 3] = ["file_path", "path", "notebook_path"];
@@ -243,7 +243,7 @@ impl UnconfinedCalls {
             | LineReach::Nothing => {}
         }
         if let Some(change) = tree_change {
-            return changed_tree(change);
+            return change.into();
         }
         if !grant.is_read_only() {
             return CallVerdict::Pass;
@@ -281,17 +281,6 @@ fn named(name: &str) -> Option<Builtin> {
     match name {
         "NotebookEdit" => Some(Builtin::Edit),
         name => Builtin::named(name).or_else(|| alias::resolved(name)),
-    }
-}
-
-fn changed_tree(change: TreeChange) -> CallVerdict {
-    match change {
-        TreeChange::Refused(command, narrower) => CallVerdict::Deny(format!(
-            "`{command}` also changes `.claude` and `.rawko`, which decide what agents may do; {narrower}"
-        )),
-        TreeChange::Asked(command) => CallVerdict::Ask(format!(
-            "`{command}` may replace `.claude` and `.rawko`, which decide what agents may do"
-        )),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `Coverage`: whether a word of a command line names a directory above those that decide about calls, or a pattern that
+//! `GateCoverage`: whether a word of a command line names a directory above those that decide about calls, or a pattern that
 //! matches them.
 
 use std::path::{Component, Path, PathBuf};
@@ -22,7 +22,7 @@ const DECIDING: [(&str, &str); 3] =
 /// Options of shells with which `*` matches hidden names.
 const DOT_OPTIONS: [&str; 5] = ["dotglob", "globdots", "GLOB_DOTS", "GLOBIGNORE", "(D"];
 
-pub(super) struct Coverage<'a> {
+pub(super) struct GateCoverage<'a> {
     reading: &'a LineReading,
     project: PathBuf,
     home: Option<&'a Path>,
@@ -32,7 +32,7 @@ pub(super) struct Coverage<'a> {
     matches_hidden: bool,
 }
 
-impl<'a> Coverage<'a> {
+impl<'a> GateCoverage<'a> {
     pub(super) fn new(
         line: &str,
         reading: &'a LineReading,

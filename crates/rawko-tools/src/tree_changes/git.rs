@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::TreeChange;
-use super::cover::{Coverage, has_wildcard};
+use super::cover::{GateCoverage, has_wildcard};
 use crate::shell::{self, Simple, Word};
 
 const NARROWER: &str = "name the files or directories to change, such as `src`, or exclude these: \
@@ -34,10 +34,10 @@ struct GitCommand<'c> {
     name: &'c str,
     args: &'c [Word],
     bases: Vec<PathBuf>,
-    coverage: &'c Coverage<'c>,
+    coverage: &'c GateCoverage<'c>,
 }
 
-pub(super) fn change(simple: &Simple, coverage: &Coverage<'_>) -> Option<TreeChange> {
+pub(super) fn change(simple: &Simple, coverage: &GateCoverage<'_>) -> Option<TreeChange> {
     let (mut at, mut directory) = (0, None);
     let args = simple.args();
     while let Some(text) = args.get(at).and_then(Word::known).filter(|text| text.starts_with('-')) {
@@ -52,28 +52,28 @@ pub(super) fn change(simple: &Simple, coverage: &Coverage<'_>) -> Option<TreeCha
     let command = GitCommand { name, args: args.get(at + 1..).unwrap_or_default(), bases, coverage };
     let shown = || format!("git {name}");
     match command.effect()? {
-        Effect::Removes => Some(TreeChange::Refused(shown(), NARROWER)),
-        Effect::Resets => Some(TreeChange::Refused(shown(), NARROWER_RESET)),
-        Effect::Replaces => Some(TreeChange::Asked(shown())),
+        GitEffect::Removes => Some(TreeChange::Refused(shown(), NARROWER)),
+        GitEffect::Resets => Some(TreeChange::Refused(shown(), NARROWER_RESET)),
+        GitEffect::Replaces => Some(TreeChange::Asked(shown())),
     }
 }
 
-enum Effect {
+enum GitEffect {
     Removes,
     Resets,
     Replaces,
 }
 
 impl GitCommand<'_> {
-    fn effect(&self) -> Option<Effect> {
+    fn effect(&self) -> Option<GitEffect> {
         match self.name {
             "checkout" => self.checkout(),
             "restore" => {
                 let only_index = self.has(&["--staged", "-S"]) && !self.has(&["--worktree", "-W"]);
                 let covers = self.paths_cover(self.after_dashes().unwrap_or_else(|| self.positional()));
-                (!only_index && (covers || self.reads_paths())).then_some(Effect::Removes)
+                (!only_index && (covers || self.reads_paths())).then_some(GitEffect::Removes)
             }
-            "reset" if self.has(&["--hard"]) => self.is_above_repository().then_some(Effect::Resets),
+            "reset" if self.has(&["--hard"]) => self.is_above_repository().then_some(GitEffect::Resets),
             "reset" => self.whole_if(self.has(&["--merge", "--keep"])),
             "clean" => {
                 let does_nothing = self.has(&["--dry-run"]) || self.has_letter('n');
@@ -82,7 +82,7 @@ impl GitCommand<'_> {
                     true => self.bases.iter().any(|base| self.coverage.is_above(base)),
                     false => self.paths_cover(paths),
                 };
-                (!does_nothing && covers).then_some(Effect::Removes)
+                (!does_nothing && covers).then_some(GitEffect::Removes)
             }
             "stash" => self.stash(),
             "switch" => {
@@ -91,7 +91,7 @@ impl GitCommand<'_> {
             }
             "rm" => {
                 let paths = self.after_dashes().unwrap_or_else(|| self.positional());
-                (!self.has(&["--cached", "-n"]) && self.paths_cover(paths)).then_some(Effect::Removes)
+                (!self.has(&["--cached", "-n"]) && self.paths_cover(paths)).then_some(GitEffect::Removes)
             }
             "apply" => {
                 let only_looks = ["--check", "--stat", "--numstat", "--summary", "--cached"];
@@ -103,12 +103,12 @@ impl GitCommand<'_> {
         }
     }
 
-    fn checkout(&self) -> Option<Effect> {
+    fn checkout(&self) -> Option<GitEffect> {
         if let Some(paths) = self.after_dashes() {
-            return (self.paths_cover(paths)).then_some(Effect::Removes);
+            return (self.paths_cover(paths)).then_some(GitEffect::Removes);
         }
         if self.reads_paths() {
-            return Some(Effect::Removes);
+            return Some(GitEffect::Removes);
         }
         let others = self.positional();
         if self.has(&["-b", "-B", "--orphan"]) {
@@ -119,32 +119,32 @@ impl GitCommand<'_> {
             self.bases.iter().any(|base| base.join(text).symlink_metadata().is_ok())
         };
         match others.as_slice() {
-            [] => (self.has(&["-f", "--force"]) && self.is_above_repository()).then_some(Effect::Resets),
+            [] => (self.has(&["-f", "--force"]) && self.is_above_repository()).then_some(GitEffect::Resets),
             [only] if !exists(only) && !only.known().is_some_and(|text| text.starts_with(':')) => {
                 self.whole_if(true)
             }
-            [_] => self.paths_cover(others).then_some(Effect::Removes),
+            [_] => self.paths_cover(others).then_some(GitEffect::Removes),
             [first, paths @ ..] => {
                 let first = exists(first).then(|| vec![*first]).unwrap_or_default();
                 let paths = first.into_iter().chain(paths.iter().copied()).collect();
-                self.paths_cover(paths).then_some(Effect::Removes)
+                self.paths_cover(paths).then_some(GitEffect::Removes)
             }
         }
     }
 
-    fn stash(&self) -> Option<Effect> {
+    fn stash(&self) -> Option<GitEffect> {
         let others = self.positional();
         let paths = self.after_dashes();
         let word = others.first().and_then(|word| word.known()).unwrap_or("push");
         match word {
             "list" | "show" | "drop" | "clear" | "create" | "store" => None,
             "pop" | "apply" | "branch" => self.whole_if(true),
-            "push" | "save" if self.reads_paths() => Some(Effect::Removes),
+            "push" | "save" if self.reads_paths() => Some(GitEffect::Removes),
             "push" => match paths.or_else(|| self.stashed(&others)) {
-                Some(paths) if !paths.is_empty() => self.paths_cover(paths).then_some(Effect::Removes),
-                Some(_) | None => self.is_above_repository().then_some(Effect::Removes),
+                Some(paths) if !paths.is_empty() => self.paths_cover(paths).then_some(GitEffect::Removes),
+                Some(_) | None => self.is_above_repository().then_some(GitEffect::Removes),
             },
-            _ => self.is_above_repository().then_some(Effect::Removes),
+            _ => self.is_above_repository().then_some(GitEffect::Removes),
         }
     }
 
@@ -155,8 +155,8 @@ impl GitCommand<'_> {
         (!paths.is_empty()).then(|| paths.to_vec())
     }
 
-    fn whole_if(&self, replaces: bool) -> Option<Effect> {
-        (replaces && self.is_above_repository()).then_some(Effect::Replaces)
+    fn whole_if(&self, replaces: bool) -> Option<GitEffect> {
+        (replaces && self.is_above_repository()).then_some(GitEffect::Replaces)
     }
 
     /// Returns true if the repository of a working directory contains a gate: the nearest one, whichever directory of it

@@ -9,7 +9,8 @@ mod programs;
 use std::path::Path;
 
 use super::shell::{self, LineReading, Simple};
-use cover::Coverage;
+use super::unconfined::CallVerdict;
+use cover::GateCoverage;
 
 /// What a command may do to the directories that decide about calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +21,23 @@ pub(super) enum TreeChange {
     Asked(String),
 }
 
+impl From<TreeChange> for CallVerdict {
+    fn from(change: TreeChange) -> Self {
+        match change {
+            TreeChange::Refused(command, narrower) => CallVerdict::Deny(format!(
+                "`{command}` also changes `.claude` and `.rawko`, which decide what agents may do; {narrower}"
+            )),
+            TreeChange::Asked(command) => CallVerdict::Ask(format!(
+                "`{command}` may replace `.claude` and `.rawko`, which decide what agents may do"
+            )),
+        }
+    }
+}
+
 /// Returns the worst change of a line. `roots` are the projects whose directories decide.
 pub(super) fn of(line: &str, roots: &[&Path], cwd: &Path, home: Option<&Path>) -> Option<TreeChange> {
     let reading = shell::read_line(line).ok()?;
-    let coverage = Coverage::new(line, &reading, roots, cwd, home);
+    let coverage = GateCoverage::new(line, &reading, roots, cwd, home);
     let mut asked = None;
     for simple in all(&reading) {
         match change(simple, &coverage) {
@@ -38,7 +52,7 @@ fn all(reading: &LineReading) -> impl Iterator<Item = &Simple> {
     reading.commands.iter().chain(&reading.inner).chain(&reading.wrappers)
 }
 
-fn change(simple: &Simple, coverage: &Coverage<'_>) -> Option<TreeChange> {
+fn change(simple: &Simple, coverage: &GateCoverage<'_>) -> Option<TreeChange> {
     match simple.name().rsplit('/').next()? {
         "git" => git::change(simple, coverage),
         name => programs::change(name, simple, coverage),

@@ -1,7 +1,7 @@
 //! Programs other than git that change whole trees.
 
 use super::TreeChange;
-use super::cover::Coverage;
+use super::cover::GateCoverage;
 use crate::shell::{Simple, Word, has_objection};
 
 const NARROWER: &str = "name the files or directories to change, such as `src`";
@@ -11,7 +11,7 @@ const MODES: [&str; 5] = ["chgrp", "chmod", "chown", "chattr", "setfacl"];
 const CHANGING: [&str; 13] =
     ["chmod", "chown", "cp", "dd", "install", "ln", "mv", "perl", "rm", "sed", "shred", "truncate", "unlink"];
 
-pub(super) fn change(name: &str, simple: &Simple, coverage: &Coverage<'_>) -> Option<TreeChange> {
+pub(super) fn change(name: &str, simple: &Simple, coverage: &GateCoverage<'_>) -> Option<TreeChange> {
     let args = simple.args();
     let operands: Vec<&Word> = args.iter().filter(|word| !is_option(word)).collect();
     let reached = |words: &[&Word]| words.iter().any(|word| coverage.reaches(word));
@@ -68,8 +68,8 @@ pub(super) fn change(name: &str, simple: &Simple, coverage: &Coverage<'_>) -> Op
     }
 }
 
-/// Returns the change of a line that lists a tree and changes what is listed: `find . | xargs rm`.
-pub(super) fn listed(all: &[&Simple], coverage: &Coverage<'_>) -> Option<TreeChange> {
+/// Returns the change of a line that lists a tree and changes the listed files: `find . | xargs rm`.
+pub(super) fn listed(all: &[&Simple], coverage: &GateCoverage<'_>) -> Option<TreeChange> {
     let lister = all.iter().find(|simple| lists(simple, coverage))?;
     let changes = |simple: &&&Simple| {
         let has_unknown = simple.args().iter().any(|word| word.known().is_none());
@@ -79,7 +79,7 @@ pub(super) fn listed(all: &[&Simple], coverage: &Coverage<'_>) -> Option<TreeCha
     Some(TreeChange::Asked(format!("{} … {}", shown(lister), last(changing))))
 }
 
-fn lists(simple: &Simple, coverage: &Coverage<'_>) -> bool {
+fn lists(simple: &Simple, coverage: &GateCoverage<'_>) -> bool {
     let args = simple.args();
     let operands: Vec<&Word> = args.iter().filter(|word| !is_option(word)).collect();
     let covers = |paths: &[&Word]| match paths.is_empty() {
@@ -104,7 +104,7 @@ fn last(simple: &Simple) -> &str {
 }
 
 /// Returns true if `find` starts above a gate, and its tests on names match something of it.
-fn find_covers(args: &[Word], coverage: &Coverage<'_>) -> bool {
+fn find_covers(args: &[Word], coverage: &GateCoverage<'_>) -> bool {
     let is_start =
         |word: &&Word| !word.known().is_some_and(|text| text.starts_with('-') || text == "(" || text == "!");
     let args: Vec<&Word> =
