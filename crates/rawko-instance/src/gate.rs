@@ -124,6 +124,9 @@ impl Gate {
 
     /// Deny takes precedence over allow, allow over the state's rules, names over budgets.
     pub fn decide(&self, question: &GateQuestion<'_>) -> GateDecision {
+        if !is_gated(question.name) {
+            return GateDecision::Allowed { rule: "no rule is about people and child charts".into() };
+        }
         let allowed = match self.by_settings(question.name, question.agent) {
             Ok(rule) => rule,
             Err(rule) => return GateDecision::Refused { rule, limit: false },
@@ -204,9 +207,7 @@ impl Gate {
         calls: u64,
         budget: &Value,
     ) -> Option<(&'static str, String, String)> {
-        let passes =
-            |name: &&&str| !matches!(ServiceName::of(name).class, ServiceClass::Chart | ServiceClass::Human);
-        let gated = names.iter().filter(passes).count() as u64;
+        let gated = names.iter().filter(|name| is_gated(name)).count() as u64;
         if let Some(left) = self.calls_max.map(|most| most.saturating_sub(calls)).filter(|left| gated > *left)
         {
             return Some(("governance.budget", gated.to_string(), left.to_string()));
@@ -274,6 +275,11 @@ fn refused_by(tools: &Value, name: &str) -> Option<String> {
     }
     let is_left_out = covering("allowed").is_some_and(|covering| covering.is_none());
     is_left_out.then(|| format!("`{name}` is not allowed by {source}"))
+}
+
+/// Returns false for people and child charts, which no gate is asked about. In a simulation they may be stubbed as services.
+pub(crate) fn is_gated(name: &str) -> bool {
+    !matches!(ServiceName::of(name).class, ServiceClass::Chart | ServiceClass::Human)
 }
 
 /// Returns true if a call counts as a tool call.

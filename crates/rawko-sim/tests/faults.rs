@@ -293,3 +293,18 @@ fn a_gate_refuses_stubbed_calls() {
         assert_eq!(lines.iter().flat_map(|line| &line.denied).count(), usize::from(category.is_some()));
     }
 }
+
+/// On a host, no gate is asked about people and child charts. A stub for one is a service in the simulation.
+#[test]
+fn a_gate_does_not_refuse_a_stubbed_person_or_chart() {
+    for src in ["human", "'statechart:other'"] {
+        let chart = impatient().replace("src: charge", &format!("src: {src}"));
+        let stubs = serde_json::from_str(r#"{"payment": {"done": 1}}"#).unwrap();
+        let gate = rawko_sim::Gate::new(&["other"], &["h*", "st*"], Some(0)).unwrap();
+        let mut simulation =
+            with_stubs(&chart, Stubs::from_value(&stubs).unwrap(), SimulationOptions::default())
+                .with_gate(Some(gate));
+        let line = simulation.start();
+        assert_eq!((line.log, line.denied), (vec!["done.invoke.payment".to_owned()], Vec::new()), "{src}");
+    }
+}

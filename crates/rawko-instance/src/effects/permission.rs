@@ -66,7 +66,7 @@ impl Instance {
         });
         match decision {
             GateDecision::Allowed { .. } => {
-                self.calls += 1;
+                self.calls += u64::from(gate::is_gated(&effect.name));
                 self.count_call(effect, policy);
                 Ok(())
             }
