@@ -75,6 +75,9 @@ fn tree(at: &Path, found: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
 fn state(project: &Project) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     tree(project.dir.path(), &mut found);
+    // The snapshots of rawko itself.
+    let own = [".git/objects", ".git/refs/rawko"].map(|name| project.dir.path().join(name));
+    found.retain(|path, _| !own.iter().any(|own| path.starts_with(own)));
     found
 }
 
