@@ -41,6 +41,10 @@ pub trait Store: Send + Sync {
     }
     /// Returns the instances that an instance invoked, oldest first.
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError>;
+    /// Returns true if [`Self::children`] reads the children only. A list asks for the children of each row only then.
+    fn has_index_of_children(&self) -> bool {
+        true
+    }
     /// Counts the instances of a family: a root and its descendants. `since_ms` is for [`FamilySize::begun`]. Override it in a
     /// store that can count.
     fn family_size(&self, root: &str, since_ms: i64) -> Result<FamilySize, StoreError> {

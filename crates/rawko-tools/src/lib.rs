@@ -57,7 +57,8 @@ pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part, nameable_files};
 pub use grant::{BashFilter, Grant, GrantLayer};
 pub use ignored::IgnoreRules;
 pub use known::{
-    alias_names, builtin_names, is_builtin, is_delegation, is_known_elsewhere, is_unknown_tool, suggested_tools,
+    alias_names, builtin_names, is_builtin, is_delegation, is_known_elsewhere, is_unknown_tool,
+    suggested_tools,
 };
 pub use outcome::{ToolFacts, ToolOutcome, ToolQuestion, ToolRefusal, WantedHost};
 pub use permissions::{

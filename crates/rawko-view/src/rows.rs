@@ -149,7 +149,7 @@ impl Row {
         let (states, asking) = (reader.row_states(rows, state)?, asking(reader, rows));
         let rows = rows.iter().zip(states);
         let read = |(row, state): (&InstanceRow, Option<_>)| -> Result<Row, HostError> {
-            Ok(Row::of(row).live(reader, row)?.below(reader, &asking).with(state.as_deref()))
+            Ok(Row::of(row).live_in_list(reader, row)?.below(reader, &asking).with(state.as_deref()))
         };
         rows.map(read).collect()
     }
@@ -167,10 +167,15 @@ impl Row {
         let known = Row::of(row);
         known
             .clone()
-            .live(reader, row)
+            .live_in_list(reader, row)
             .unwrap_or(known)
             .below(reader, &asking)
             .with(reader.snapshot(row, None).ok().map(|restored| state(&restored)).as_ref())
+    }
+
+    /// Adds the usage of children that still run to a row of a list, if the store finds them quickly.
+    pub(crate) fn live_in_list(self, reader: &SnapshotReader, row: &InstanceRow) -> Result<Row, StoreError> {
+        if reader.store().has_index_of_children() { self.live(reader, row) } else { Ok(self) }
     }
 
     /// Adds the usage of children that still run.

@@ -165,6 +165,11 @@ impl Store for RestateStore {
         Ok(self.rows()?.into_iter().rev().filter(is_child).map(InstanceRow::from).collect())
     }
 
+    /// Restate searches all instances.
+    fn has_index_of_children(&self) -> bool {
+        false
+    }
+
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         let Some(id) = self.id_of(key)? else { return Ok(None) };
         let Some(live) = self.state.live(&id)? else { return Ok(None) };
