@@ -37,7 +37,11 @@ impl TaskDocument {
         let agent = agent.as_str().or_else(|| agent.get("name").as_str());
         let known = Row::of(row);
         TaskDocument {
-            row: known.clone().live_in_list(reader, row).unwrap_or(known).with(restored.as_ref().map(state).as_ref()),
+            row: known
+                .clone()
+                .live_in_list(reader, row)
+                .unwrap_or(known)
+                .with(restored.as_ref().map(state).as_ref()),
             task: context.get("task").as_str().unwrap_or_default().to_owned(),
             iteration: context.get("iterationCount").as_i64().unwrap_or(0).unsigned_abs(),
             plan: context.get("plan").to_json(),
