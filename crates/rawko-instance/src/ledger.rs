@@ -157,7 +157,9 @@ pub(crate) fn least(one: &Value, other: &Value) -> Value {
     for (key, limit) in right.iter() {
         let is_less = match (limit.as_f64(), left.get(key).and_then(Value::as_f64)) {
             (Some(limit), Some(known)) => limit < known,
-            _ => true,
+            // What is no number limits nothing.
+            (None, _) => false,
+            (Some(_), None) => true,
         };
         if is_less {
             least.insert(Arc::clone(key), limit.clone());
@@ -188,6 +190,8 @@ mod tests {
         let least =
             least(&value(r#"{"tokens": 10, "time": 5}"#), &value(r#"{"tokens": 7, "tool_calls": 2}"#));
         assert_eq!(least, value(r#"{"tokens": 7, "time": 5, "tool_calls": 2}"#));
+        let broken = super::least(&value(r#"{"tokens": 10}"#), &value(r#"{"tokens": null, "time": 3}"#));
+        assert_eq!(broken, value(r#"{"tokens": 10, "time": 3}"#));
     }
 
     #[test]

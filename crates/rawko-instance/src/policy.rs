@@ -105,21 +105,26 @@ pub(crate) fn budget_at(chart: &Chart, inherited: &Value, ledger: &Ledger, node:
 }
 
 /// Returns the budget of the whole run that the chart reads from its context (`budget: {from_context: …}`); null if it reads
-/// none or the key has none. Entries that are no limits are left out.
+/// none or the key has none. A limit that is no number allows nothing, so that a slip never widens a budget.
 fn budget_in_context(chart: &Chart, context: &[Value]) -> Value {
     let key = chart.node(NodeId::ROOT).policy.get("budget_key").as_str();
     let slot = key.and_then(|key| chart.context_names().iter().position(|name| **name == *key));
     let limits = slot.and_then(|slot| context.get(slot)).and_then(Value::as_map);
-    let is_limit = |(key, limit): &(&Arc<str>, &Value)| {
-        ["tokens", "cost_usd", "time", "tool_calls"].contains(&&***key) && limit.as_f64().is_some()
+    let of_context = |(key, limit): (&Arc<str>, &Value)| {
+        let is_limit = ["tokens", "cost_usd", "time", "tool_calls"].contains(&&**key) && !limit.is_null();
+        is_limit.then(|| (Arc::clone(key), limit_of(key, limit)))
     };
-    let limits: Map = limits
-        .into_iter()
-        .flat_map(|limits| limits.iter())
-        .filter(is_limit)
-        .map(|(key, limit)| (Arc::clone(key), limit.clone()))
-        .collect();
+    let limits: Map = limits.into_iter().flat_map(|limits| limits.iter()).filter_map(of_context).collect();
     if limits.is_empty() { Value::Null } else { Value::Map(limits.into()) }
+}
+
+/// Returns a limit in its unit: dollars may be any number, everything else is whole.
+fn limit_of(key: &str, limit: &Value) -> Value {
+    match limit.as_f64() {
+        Some(number) if key == "cost_usd" => Value::float(number),
+        Some(number) => Value::Int(number.floor() as i64),
+        None => Value::Int(0),
+    }
 }
 
 /// Returns the enclosing states with a budget, including the node itself.

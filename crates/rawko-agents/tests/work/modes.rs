@@ -89,6 +89,45 @@ async fn the_budget_of_a_mode_bounds_all_that_its_steps_start() {
     host.close().await;
 }
 
+/// A chart with a budget of its own and one in its context.
+const BOTH: &str = "
+statechart:
+  id: both
+  initial: asking
+  context: {limits: null, outcome: null}
+  budget: {tokens: 0, from_context: limits}
+  states:
+    asking:
+      invoke:
+        id: ask
+        src: agent:writer
+        input: {prompt: Write.}
+        onDone: done
+        onError: {target: failed, actions: [{type: assign, context_updates: {outcome: event.data.category}}]}
+    done: {type: final, output: \"'done'\"}
+    failed: {type: final, tags: [failed], output: context.outcome}
+";
+
+/// The caller's budget only narrows, whatever it is written as.
+#[tokio::test]
+async fn a_budget_in_the_context_never_widens_that_of_the_chart() {
+    let narrowed = BOTH.replace("tokens: 0,", "tokens: 1000,");
+    for (chart, limits, expected) in [
+        (BOTH, json!(null), "limit"),
+        (BOTH, json!({"tokens": 5}), "limit"),
+        (BOTH, json!({"tokens": 5.5}), "limit"),
+        (BOTH, json!({"tokens": 1e5}), "limit"),
+        (&narrowed, json!(null), "done"),
+        (&narrowed, json!({"tokens": 0.5}), "limit"),
+        (&narrowed, json!({"tokens": "5m"}), "limit"),
+        (&narrowed, json!({"tokens": null, "cost_usd": 0}), "limit"),
+    ] {
+        let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]).chart(chart);
+        let output = yard.run("both", json!({"limits": limits})).await;
+        assert_eq!(output.as_str(), Some(expected), "{limits}: {output}");
+    }
+}
+
 #[tokio::test]
 async fn an_agent_that_does_not_exist_is_a_failed_step() {
     let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]);
