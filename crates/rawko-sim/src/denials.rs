@@ -11,8 +11,8 @@ pub(crate) struct Denials {
 impl Denials {
     /// Returns the reasons of the refusals since the last call.
     pub(crate) fn take(&mut self, store: &dyn Store) -> Vec<String> {
-        let audit = store.audit(None, usize::MAX).unwrap_or_default();
-        let new = audit.iter().skip(std::mem::replace(&mut self.seen, audit.len()));
-        new.filter(|line| &*line.decision == "refused").map(|line| line.reason.clone()).collect()
+        let new = store.audit_after(self.seen).unwrap_or_default();
+        self.seen += new.len();
+        new.into_iter().filter(|line| &*line.decision == "refused").map(|line| line.reason).collect()
     }
 }

@@ -116,6 +116,12 @@ pub trait Store: Send + Sync {
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError>;
     /// Returns the last lines of the audit, oldest first, of one instance or of all.
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
+    /// Returns the audit lines of all instances after the first `seen` ones. Override it in a store that need not copy those.
+    fn audit_after(&self, seen: usize) -> Result<Vec<AuditLine>, StoreError> {
+        let mut lines = self.audit(None, usize::MAX)?;
+        lines.drain(..seen.min(lines.len()));
+        Ok(lines)
+    }
 
     /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Stores without their own
     /// journal refuse.

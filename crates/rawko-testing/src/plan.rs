@@ -46,7 +46,7 @@ impl ScenarioPlan {
             charts: stage.charts.to_vec(),
             stubs: object(&setup.services),
             world: World { env: object(&setup.env), agents },
-            gate: stage.gate.cloned(),
+            gate: stage.gate.filter(|_| !setup.open_gate).cloned(),
             input: object(&setup.input),
             stimuli: stimuli.map(stimulus).collect::<Result<_, _>>()?,
         })

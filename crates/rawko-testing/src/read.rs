@@ -15,9 +15,9 @@ const MISSING: &str = "rawko::scenario::missing";
 pub(crate) const BAD_VALUE: &str = "rawko::scenario::bad_value";
 
 const FILE_KEYS: &[&str] =
-    &["description", "chart", "with", "services", "agents", "env", "input", "faults", "scenarios"];
+    &["description", "chart", "with", "services", "agents", "env", "input", "open_gate", "faults", "scenarios"];
 const SCENARIO_KEYS: &[&str] =
-    &["name", "description", "services", "agents", "env", "input", "steps", "faults"];
+    &["name", "description", "services", "agents", "env", "input", "open_gate", "steps", "faults"];
 const STEP_KEYS: &[&str] = &["send", "data", "advance", "expect", "description"];
 const STATUSES: &[&str] = &["active", "done", "error", "cancelled"];
 const AMONG_KEYS: &[&str] = &["contains", "excludes"];
@@ -72,6 +72,7 @@ impl ScenarioReader<'_> {
             agents,
             env: self.object(document.get("env"), "`env`"),
             input: self.object(document.get("input"), "`input`"),
+            open_gate: self.flag(document.get("open_gate"), "`open_gate`"),
         }
     }
 
@@ -228,6 +229,16 @@ impl ScenarioReader<'_> {
                 serde_json::Map::new()
             }
         }
+    }
+
+    fn flag(&mut self, document: Option<&SpannedValue>, what: &str) -> bool {
+        let Some(document) = document else { return false };
+        let Json::Bool(flag) = document.to_json() else {
+            let message = format!("{what} must be true or false, not {}", document.kind_words());
+            self.complain(WRONG_TYPE, document.span, message);
+            return false;
+        };
+        flag
     }
 
     pub(crate) fn complain(

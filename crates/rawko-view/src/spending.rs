@@ -1,6 +1,7 @@
 //! Usage of an instance at this moment. The ledger of an instance counts a child once it has ended, so what runs below is
 //! added here. Separate from the rows, because it reads other instances.
 
+use rawko_core::Status;
 use rawko_host::{SnapshotReader, Spent};
 use rawko_store::{InstanceRow, StoreError, WaitReason};
 
@@ -26,9 +27,9 @@ fn spent_within(reader: &SnapshotReader, row: &InstanceRow, depth: u32) -> Resul
     Ok(sum)
 }
 
-/// Returns true if the usage of a child is not part of its parent's.
+/// Returns true if the usage of a child is not part of its parent's. That of a stalled child is: its failure was reported.
 pub fn is_uncounted(parent: &InstanceRow, child: &InstanceRow) -> bool {
-    !child.head.status.is_over() || is_awaited(parent, &child.new.id)
+    child.head.status == Status::Active || is_awaited(parent, &child.new.id)
 }
 
 /// A running child keeps its parent at work, unless a person is asked or it is paused. A list reads the children of no other
@@ -45,22 +46,22 @@ fn may_have_uncounted(row: &InstanceRow) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use rawko_core::Status;
     use rawko_store::{Commit, Head, InstanceKey, MemoryStore, NewInstance, ParentInvocation, Store};
 
     use super::*;
 
-    /// A task of 10 tokens with an agent that ended (counted), one that runs (20) with a helper (5), and one that was stopped a
-    /// moment ago (7).
+    /// A task of 10 tokens with an agent that ended (counted), one that runs (20) with a helper (5), one that was stopped a moment ago
+    /// (7), and one that stalled (counted).
     #[test]
     fn running_children_are_part_of_the_usage() {
         let store = MemoryStore::new();
-        let instances: [(&str, Option<&str>, Status, u64); 5] = [
+        let instances: [(&str, Option<&str>, Status, u64); 6] = [
             ("task", None, Status::Active, 10),
             ("task.a", Some("task"), Status::Done, 4),
             ("task.b", Some("task"), Status::Active, 20),
             ("task.b.c", Some("task.b"), Status::Active, 5),
             ("task.d", Some("task"), Status::Cancelled, 7),
+            ("task.e", Some("task"), Status::Error, 3),
         ];
         for (at, (id, parent, status, tokens)) in instances.into_iter().enumerate() {
             let parent = parent.map(|parent| ParentInvocation {

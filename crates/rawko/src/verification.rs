@@ -161,12 +161,13 @@ fn step(event: &Value) -> Value {
     }
 }
 
-/// Writes scenarios of a chart.
+/// Writes scenarios of a chart. With an open gate they play as explored, whatever the project allows.
 pub(crate) fn save(
     path: &Path,
     chart: &Path,
     with: &[PathBuf],
     scenarios: Vec<Value>,
+    open_gate: bool,
 ) -> Result<(), CommandFailure> {
     let is_beside = path.parent() == chart.parent();
     let name = chart.file_name().filter(|_| is_beside).map(PathBuf::from);
@@ -178,6 +179,7 @@ pub(crate) fn save(
     let document = Value::map([
         ("chart", Value::from(chart.display().to_string())),
         ("with", Value::list(with.collect())),
+        ("open_gate", Value::Bool(open_gate)),
         ("scenarios", Value::list(scenarios)),
     ]);
     // JSON is YAML.

@@ -17,7 +17,7 @@ const DELAY = /^\d+(\.\d+)?\s*(ms|s|m|h|d)?$/;
 export class Simulator {
   /** @param {{drawing: import('./drawing.js').Drawing, text: () => string, record: (run: any) => void, may: any}} world */
   constructor({ drawing, text, record, may }) {
-    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, goal: null, on: false, serial: 0 });
+    Object.assign(this, { drawing, text, stimuli: [], services: {}, input: {}, report: null, at: 0, goal: null, on: false, serial: 0, openGate: false });
     const button = (name, words, run, more = {}) =>
       h('button', { class: 'button small', type: 'button', on: { click: run }, ...more }, icon(name, 14), h('span', null, words));
     this.clock = h('strong', { class: 'number', role: 'status' });
@@ -87,13 +87,13 @@ export class Simulator {
     this.drawing.offer([]);
   }
 
-  /** Takes over a run, as `rawko verify` prints it; its first step is shown once it was played. */
+  /** Takes over a run, as `rawko verify` prints it: explored without a gate. Its first step is shown once it was played. */
   load({ input, services, events }) {
-    Object.assign(this, { input: input ?? {}, services: services ?? {}, stimuli: events, goal: 0 });
+    Object.assign(this, { input: input ?? {}, services: services ?? {}, stimuli: events, goal: 0, openGate: true });
   }
 
   restart() {
-    Object.assign(this, { stimuli: [], goal: null });
+    Object.assign(this, { stimuli: [], goal: null, openGate: false });
     return this.simulate();
   }
 
@@ -127,7 +127,7 @@ export class Simulator {
     if (!this.on || !this.text()) return;
     const serial = ++this.serial;
     try {
-      const report = await question(path('charts', 'simulate'), { text: this.text(), ...this.run() });
+      const report = await question(path('charts', 'simulate'), { text: this.text(), ...this.run(), open_gate: this.openGate });
       if (serial !== this.serial) return;
       this.report = report;
       const last = report.lines.length - 1;

@@ -131,13 +131,14 @@ impl LogPlace {
         })
     }
 
-    /// Returns the index of the line. Lines are only added at the end, so it is not among the last ones.
+    /// Returns the index of the line. Lines are added at the end, so it is not among the last ones, unless later ones were
+    /// pruned.
     fn find(&self, lines: &[AuditLine]) -> Option<usize> {
         let from = (lines.len() + 1).saturating_sub(self.later);
         let is_it = |line: &AuditLine| {
             line.at_ms == self.at_ms && *line.effect == *self.effect && *line.decision == *self.decision
         };
-        lines[..from.min(lines.len())].iter().rposition(is_it)
+        lines[..from.min(lines.len())].iter().rposition(is_it).or_else(|| lines.iter().rposition(is_it))
     }
 }
 

@@ -128,7 +128,8 @@ fn count(app: &App) -> Result<Usage, ViewError> {
 fn add(app: &App, row: &InstanceRow, own: Spent, parts: &mut UsageParts) -> Result<(), ViewError> {
     let agent = row.new.agent().map(|agent| agent.to_string());
     let mut rest = own;
-    let mut by_part = (*dated(app, row)?).clone();
+    // A damaged journal is the matter of `doctor`; what the instance spent is in its row, too.
+    let mut by_part = dated(app, row).map(|dated| (*dated).clone()).unwrap_or_default();
     for known in by_part.values() {
         rest = less(rest, *known);
     }
@@ -159,7 +160,12 @@ fn inherited(app: &App, row: &InstanceRow) -> Spent {
         return *known;
     }
     let past = past_step(app.reader(), &origin.id, Some(origin.step), &Value::Null);
-    let inherited = past.map(|past| past.ledger.total).unwrap_or_default();
+    let inherited = match past {
+        Ok(past) => past.ledger.total,
+        Err(HostError::NoInstance(_)) => Spent::default(),
+        // It may be readable the next time.
+        Err(_) => return Spent::default(),
+    };
     let mut known = app.usage().known();
     if known.inherited.len() > 4 * INSTANCES_MAX {
         known.inherited.clear();

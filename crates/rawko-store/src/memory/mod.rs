@@ -140,6 +140,10 @@ impl Store for MemoryStore {
         Ok(self.state().audit(instance, limit))
     }
 
+    fn audit_after(&self, seen: usize) -> Result<Vec<AuditLine>, StoreError> {
+        Ok(self.state().audit_after(seen))
+    }
+
     fn family(&self, id: &str) -> Result<Option<InstanceFamily>, StoreError> {
         Ok(self.state().family(id))
     }

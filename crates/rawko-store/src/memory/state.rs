@@ -235,6 +235,10 @@ impl MemoryState {
         lines
     }
 
+    pub(super) fn audit_after(&self, seen: usize) -> Vec<AuditLine> {
+        self.audit.iter().skip(seen).cloned().collect()
+    }
+
     pub(super) fn report(&self) -> StoreReport {
         let mut problems = Vec::new();
         for kept in self.instances.values() {

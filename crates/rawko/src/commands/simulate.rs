@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let charts = charts(args, project.as_ref(), console)?;
     let mut simulation = simulation(args, charts, project.as_ref())?;
     if !args.open_gate {
-        simulation = simulation.with_gate(project_gate(&args.chart));
+        simulation = simulation.with_gate(project_gate(&args.chart)?);
     }
     // A pipe can be read only once, and its writer may wait for a report.
     if let Some(path) = args.events.as_deref().filter(|path| !files::is_stdin(path) && path.is_file()) {

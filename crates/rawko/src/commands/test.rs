@@ -114,7 +114,7 @@ fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, CommandFailur
         storage: rawko_verify::Storage::Exact,
     };
     let cover = rawko_verify::cover(&models, &world, &limits).unwrap_or_default();
-    let gate = project_gate(chart).filter(|_| !args.open_gate);
+    let gate = if args.open_gate { None } else { project_gate(chart)? };
     let mut scenarios = Vec::new();
     for (number, run) in cover.runs.iter().enumerate() {
         let lines = verification::replay(&models, &world, gate.clone(), run)?;
@@ -130,7 +130,7 @@ fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, CommandFailur
         }));
     }
     let file = chart.with_extension("generated.scenario.yaml");
-    verification::save(&file, chart, &args.with, scenarios)?;
+    verification::save(&file, chart, &args.with, scenarios, args.open_gate)?;
     if !args.json {
         let what = if cover.is_complete { "everything reachable" } else { "a part: too many states" };
         let count = report::count(cover.runs.len(), "scenario");

@@ -141,7 +141,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         worst = worse(worst, report.verdict());
     }
     if let Some(path) = &args.save {
-        verification::save(path, &args.charts[0], &args.with, scenarios)?;
+        // The exploration has no gate, and a trace replays as it was found.
+        verification::save(path, &args.charts[0], &args.with, scenarios, true)?;
     }
     Ok(match worst {
         rawko_verify::PropertyVerdict::Holds => CommandVerdict::Done,

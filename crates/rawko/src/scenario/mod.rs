@@ -17,7 +17,7 @@ pub(crate) fn project_content(path: &Path) -> Result<ProjectContent, CommandFail
     let project = LoadedProject::around(path)?;
     let mut content = ProjectContent::default();
     loading::add_registered(&mut content.charts, project.as_ref());
-    content.gate = project_gate(path);
+    content.gate = project_gate(path)?;
     content.agents = project.map(|project| project.agents).unwrap_or_default();
     Ok(content)
 }

@@ -129,3 +129,31 @@ fn a_simulation_refuses_what_a_run_refuses() {
         }
     }
 }
+
+/// `verify` explores without a gate, so the traces that it saves play without one.
+#[test]
+fn a_saved_trace_of_verify_fails_in_a_project_that_allows_less() {
+    let chart = "statechart:\n  id: probe\n  initial: a\n  states:\n    \
+                 a: {invoke: {id: x, src: charge, onDone: b, onError: c}}\n    b: {type: final}\n    \
+                 c: {type: final, tags: [failed]}\n  properties:\n    unpaid: {never: \"in('b')\"}\n";
+    let dir = directory(&[("probe.yaml", chart), (".rawko/config.yaml", "governance: {allow: [other]}\n")]);
+    let verified = run(dir.path(), &["verify", "probe.yaml", "--save", "probe.scenario.yaml"], "");
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    let tested = run(dir.path(), &["test", "--no-coverage"], "");
+    assert_eq!(tested.code, Some(1), "the scenario fails until the chart is fixed: {tested:?}");
+}
+
+/// A rule that cannot be read refuses nothing, so nothing is simulated with such settings.
+#[test]
+fn settings_with_errors_stop_a_simulation() {
+    let files = [("probe.yaml", PROBE), ("none.jsonl", "")];
+    for settings in ["governance: [\n", "governance: {deny: ['charge_['], allow: ['*']}\n", "governence: {}\n"] {
+        let dir = directory(&[&files[..], &[(".rawko/config.yaml", settings)]].concat());
+        let simulate = ["simulate", "probe.yaml", "--events", "none.jsonl"];
+        let refused = run(dir.path(), &simulate, "");
+        assert_eq!(refused.code, Some(52), "{settings}: {refused:?}");
+        assert!(refused.stderr.contains("invalid settings"), "{settings}: {refused:?}");
+        let open = run(dir.path(), &[&simulate[..], &["--open-gate"]].concat(), "");
+        assert_eq!(open.code, Some(0), "{settings}: {open:?}");
+    }
+}

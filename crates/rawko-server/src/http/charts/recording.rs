@@ -47,7 +47,7 @@ pub(super) async fn record(
 ) -> Result<Response, ErrorResponse> {
     let tests = app.compute(move |app| {
         let ScenarioBody { name, version, input, services, stimuli } = body;
-        let run = SimulationRun { input, services, stimuli };
+        let run = SimulationRun { input, services, stimuli, open_gate: false };
         let edition = find(app, &id, version.as_deref())?;
         let name = name.trim().to_owned();
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(['\n', '\r']) {
