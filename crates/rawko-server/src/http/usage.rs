@@ -8,7 +8,7 @@ use axum::extract::State;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rawko_core::{ServiceName, Value, World};
-use rawko_host::{Spent, past_step};
+use rawko_host::{HostError, Spent, past_step};
 use rawko_store::{Filter, InstanceKey, InstanceRow};
 use rawko_view::ViewError;
 use rawko_view::journal::{EntryBody, Player};

@@ -49,18 +49,18 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
+        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
-        parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
+        parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  b4dab4c6d805  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
+        sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
         $ rawko show o-1
@@ -87,19 +87,19 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  802be9480aaf  yes  0  rawko's own agent.yaml
+        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        parallel  1.0.0  bfe3f1e422dd  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  e97e6ff88b55  yes  0  rawko's own pipeline.yaml
+        parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
-        program_agent  1.0.0  b4dab4c6d805  yes  0  rawko's own program_agent.yaml
+        program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
         rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  4acf09ab24cb  yes  0  rawko's own sequential.yaml
+        sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
     "#]]

@@ -156,7 +156,7 @@ statechart:
   states:
     working: {invoke: {id: work, src: slow, onDone: done, onError: failed}, on: {STOP: stopped}}
     done: {type: final}
-    failed: {type: final}
+    failed: {type: final, tags: [failed]}
     stopped: {type: final, output: \"'stopped'\"}
 ";
     const FLAKY: &str = "\
@@ -169,7 +169,7 @@ statechart:
     working:
       invoke: {id: work, src: flaky, retry: {max_attempts: 4, initial_delay: 10ms}, onDone: {target: done, actions: [{type: assign, context_updates: {keys: event.data}}]}, onError: failed}
     done: {type: final, output: context.keys}
-    failed: {type: final}
+    failed: {type: final, tags: [failed]}
 ";
     for language in [Language::Python, Language::Node] {
         let served = Served::new(&[

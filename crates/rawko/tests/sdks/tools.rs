@@ -18,7 +18,7 @@ statechart:
         onDone: {target: done, actions: [{type: assign, context_updates: {text: event.data.text}}]}
         onError: failed
     done: {type: final, output: {text: context.text}}
-    failed: {type: final}
+    failed: {type: final, tags: [failed]}
 ";
 const REPORTER: &str = "---\nname: reporter\ndescription: Reports.\n---\nReport.\n";
 /// The same call twice: two requests of the model, so two calls of the service.

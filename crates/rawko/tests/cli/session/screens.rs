@@ -21,7 +21,7 @@ fn timeless(screen: &str) -> String {
         let is_number = |text: &str| {
             !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || ".,".contains(letter))
         };
-        match word.strip_suffix('s') {
+        match word.strip_suffix("ms").or_else(|| word.strip_suffix('s')) {
             Some(digits) if is_number(digits) => "0s".to_owned(),
             None if is_number(word) && next == Some(&"tokens") => "N".to_owned(),
             _ => word.to_owned(),
