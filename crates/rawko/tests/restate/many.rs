@@ -173,17 +173,24 @@ fn queued_tasks_run_by_priority_and_two_at_a_time_on_restate() {
     fs::write(dir.path().join("hold"), "").unwrap();
     let site = Site::new(dir.path(), &RestateOptions::default());
     let _worker = site.ready_worker(&free_address(), "worker");
-    for (id, more) in [("a", ""), ("b", ""), ("c", " --priority 5")] {
+    let queue = |id: &str, more: &str| {
         let queued = site.place.run(&format!("task {id} --queue --chart job.yaml --id {id}{more}"));
         assert_eq!(queued.code, Some(0), "{queued:?}");
-    }
-    let _running = process(&site.place, "queue", &["queue", "run"]);
+    };
+    // Workers take tasks as they come.
+    queue("a", "");
+    queue("b", "");
     wait_for("two tasks", || log().len() == 2);
-    let mut first = log();
-    first.sort();
-    assert_eq!(first, ["begin a", "begin c"], "the one with a priority, and the first of the others");
+    queue("c", "");
+    queue("d", " --priority 5");
+    let listed: Json = serde_json::from_str(&site.place.run("queue --json").stdout).unwrap();
+    let ids = |key: &str| -> Vec<&str> {
+        listed[key].as_array().unwrap().iter().filter_map(|it| it["id"].as_str()).collect()
+    };
+    assert_eq!((ids("running"), ids("waiting")), (vec!["a", "b"], vec!["d", "c"]), "{listed}");
+    assert_eq!(log().len(), 2, "a third began: {:?}", log());
     fs::remove_file(dir.path().join("hold")).unwrap();
-    wait_for("the end", || log().iter().filter(|line| line.starts_with("end")).count() == 3);
+    wait_for("the end", || log().iter().filter(|line| line.starts_with("end")).count() == 4);
     let mut at_once = 0;
     for line in log() {
         at_once = if line.starts_with("begin") { at_once + 1 } else { at_once - 1 };
