@@ -13,7 +13,7 @@ use crate::liveness::always_ends;
 use crate::model::Model;
 use crate::spending::SpendKind;
 use crate::state::push_value;
-use crate::tools::Writing;
+use crate::tools::WriteAccess;
 
 /// Values in the order in which they were found, each once. Found by their bytes: comparing each new value with all
 /// others took most of the time of a large exploration.
@@ -48,7 +48,7 @@ pub(crate) struct ChildOutcomes {
     /// Kinds of spending of one run that needs no person, and those without an end.
     pub(crate) spends: Vec<SpendKind>,
     pub(crate) endless: Vec<SpendKind>,
-    pub(crate) writing: Writing,
+    pub(crate) writing: WriteAccess,
     /// The id of a question to a person, if the chart asks any.
     pub(crate) asks: Option<Arc<str>>,
 }

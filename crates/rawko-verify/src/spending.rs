@@ -56,7 +56,7 @@ pub(crate) enum SpendExtent {
 
 /// One kind of spending that an effect starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spending {
+pub(crate) struct SpendSource {
     pub(crate) kind: SpendKind,
     extent: SpendExtent,
     /// The invoke or the handler.
@@ -77,7 +77,7 @@ pub(crate) fn of_effect(
     budgets: &[NodeId],
     moment: &StepFact,
     child: Option<&ChildOutcomes>,
-) -> Vec<Spending> {
+) -> Vec<SpendSource> {
     let (name, src, nodes) = match moment {
         StepFact::Invoked { id, src, .. } => (id, src, declaring(model, id).into_iter().collect()),
         StepFact::Called(handler) => (handler, handler, callers(model, handler)),
@@ -87,7 +87,7 @@ pub(crate) fn of_effect(
     };
     let spending = |(kind, extent): (SpendKind, SpendExtent)| {
         let bounds = bounds(model, budgets, &nodes, kind);
-        Spending { kind, extent, name: Arc::clone(name), bounds }
+        SpendSource { kind, extent, name: Arc::clone(name), bounds }
     };
     kinds(src, child).into_iter().map(spending).collect()
 }
@@ -168,17 +168,17 @@ struct SpendingRun {
 }
 
 /// Returns a shortest run that spends without end.
-fn unbounded(explored: &ExplorationResult, counts: impl Fn(&Spending) -> bool) -> Option<SpendingRun> {
+fn unbounded(explored: &ExplorationResult, counts: impl Fn(&SpendSource) -> bool) -> Option<SpendingRun> {
     if !explored.spendings.iter().any(&counts) {
         return None;
     }
     let graph = &explored.graph;
-    let spendings = |numbers: &[u16]| -> Vec<&Spending> {
+    let spendings = |numbers: &[u16]| -> Vec<&SpendSource> {
         let all = numbers.iter().map(|number| &explored.spendings[usize::from(*number)]);
         all.filter(|spending| counts(spending)).collect()
     };
-    let is_endless = |it: &&&Spending| it.extent == SpendExtent::Endless && it.bounds.is_empty();
-    let endless = |inputs: Vec<ModelInput>, spending: &Spending| {
+    let is_endless = |it: &&&SpendSource| it.extent == SpendExtent::Endless && it.bounds.is_empty();
+    let endless = |inputs: Vec<ModelInput>, spending: &SpendSource| {
         let reason = format!(
             "the child of `{}` starts {} again and again without a budget",
             spending.name,
@@ -199,7 +199,7 @@ fn unbounded(explored: &ExplorationResult, counts: impl Fn(&Spending) -> bool) -
     for component in graph.cycles(|_| true, |edge| is_by_itself(edge, graph)) {
         let cycle = Cycle { graph, component: &component };
         let left: Vec<u16> = cycle.edges().flat_map(|edge| graph.label(edge).left.iter().copied()).collect();
-        let is_free = |it: &&&Spending| it.bounds.iter().all(|bound| left.contains(bound));
+        let is_free = |it: &&&SpendSource| it.bounds.iter().all(|bound| left.contains(bound));
         let found = cycle.edges().find_map(|edge| {
             let found = spendings(&graph.label(edge).spends);
             let spending = *found.iter().find(is_free)?;

@@ -33,7 +33,7 @@ const READ_ONLY: [&str; 3] = ["read_only", "read-only", "readonly"];
 
 /// How an effect may write, each in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Writing {
+pub(crate) struct WriteAccess {
     /// It calls a tool that writes.
     calls: Option<String>,
     /// It lets an agent use a tool that writes.
@@ -42,9 +42,9 @@ pub(crate) struct Writing {
     may: Option<String>,
 }
 
-impl Writing {
+impl WriteAccess {
     /// Adds another effect; the first of each kind is kept.
-    pub(crate) fn add(&mut self, other: Writing) {
+    pub(crate) fn add(&mut self, other: WriteAccess) {
         let first = |known: &mut Option<String>, other: Option<String>| *known = known.take().or(other);
         first(&mut self.calls, other.calls);
         first(&mut self.lets, other.lets);
@@ -142,7 +142,7 @@ pub(crate) fn written_while_reading(
     if !is_tagged && !forbids {
         return None;
     }
-    let Writing { calls, lets, may } = Writing::of(moment, child);
+    let WriteAccess { calls, lets, may } = WriteAccess::of(moment, child);
     let (is_sure, how) = match (calls, lets, may) {
         (Some(calls), ..) => (true, calls),
         (None, Some(lets), _) if is_tagged => (true, lets),

@@ -26,7 +26,7 @@ pub(super) fn change(name: &str, simple: &Simple, coverage: &GateCoverage<'_>) -
             reached(sources).then(refused)?
         }
         "zip" if has_letter(args, 'm') && reached(&operands) => refused(),
-        "rsync" | "tar" if args.iter().any(|word| is_removing(word)) && reached(&operands) => refused(),
+        "rsync" | "tar" if args.iter().any(is_removing) && reached(&operands) => refused(),
         "cp" | "ditto" | "rsync" => {
             let is_recursive = has_letter(args, 'r') || has_letter(args, 'R') || has_letter(args, 'a');
             let is_content = |word: &&Word| {

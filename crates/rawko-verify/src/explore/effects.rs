@@ -12,7 +12,7 @@ use crate::machine::{StepFact, StepFacts};
 use crate::mode::Mode;
 use crate::spending;
 use crate::state::ModelState;
-use crate::tools::{self, Writing};
+use crate::tools::{self, WriteAccess};
 
 impl Explorer<'_, '_> {
     /// Numbers what the effects of a step spend.
@@ -44,7 +44,7 @@ impl Explorer<'_, '_> {
         child: Option<&ChildOutcomes>,
     ) {
         if self.shared.stack.len() > 1 {
-            self.found.outcomes.writing.add(Writing::of(moment, child));
+            self.found.outcomes.writing.add(WriteAccess::of(moment, child));
         }
         match tools::written_while_reading(self.model, moment, state, child) {
             Some((true, why)) => self.record("read_only_phases", at.0, at.1, why),

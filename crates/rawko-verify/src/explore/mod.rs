@@ -31,7 +31,7 @@ use crate::machine::{Machine, StepFacts, UNDELIVERED};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, StepScript};
-use crate::spending::{self, Spending};
+use crate::spending::{self, SpendSource};
 use crate::state::ModelState;
 use crate::visited::{Storage, Visited};
 use crate::watch::PropertyWatch;
@@ -67,7 +67,7 @@ pub(crate) struct ExplorationResult {
     /// The most that child charts start, by the id of their invoke.
     pub(crate) child_starts: BTreeMap<Arc<str>, StartCounts>,
     /// What effects spend, by number, and that of the start.
-    pub(crate) spendings: Vec<Spending>,
+    pub(crate) spendings: Vec<SpendSource>,
     pub(crate) start_spends: Vec<u16>,
     /// Why a state that only reads may write.
     pub(crate) may_write: Option<String>,
