@@ -185,6 +185,25 @@ fn cargo() {
     );
     counted(
         CheckFormat::Cargo,
+        &format!("{}\nrunning 3 tests\n", tests(0)),
+        0,
+        expect![[r#"
+        1: it exited with 0, and its result cannot be read: a test program of Rust was ended from within before it came to its end: running 3 tests
+          it exited with 0, and its result cannot be read: a test program of Rust was ended from within before it came to its end: running 3 tests
+    "#]],
+    );
+    // An abort keeps the count.
+    counted(
+        CheckFormat::Cargo,
+        &format!("{}\nrunning 3 tests\n", tests(2)),
+        101,
+        expect![[r#"
+        2: 2 of 3 tests failed
+          test it::says_0_failed failed
+    "#]],
+    );
+    counted(
+        CheckFormat::Cargo,
         "error: no such command",
         101,
         expect![[r#"
@@ -192,6 +211,22 @@ fn cargo() {
           it exited with 101, and its result cannot be read: no messages of cargo; it needs `--message-format=json`: error: no such command
     "#]],
     );
+}
+
+/// Runners of other languages print the same line.
+#[test]
+fn an_exit_within_a_test_of_rust_is_no_success() {
+    let table = [
+        ("running 5 tests\n", false, 0),
+        ("running 5 tests\n", true, 1),
+        ("running 5 tests\ntest a ... ok\n", false, 1),
+        ("running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed;\n", true, 0),
+    ];
+    for (text, runs_cargo, expected) in table {
+        let output =
+            CheckOutput { exit_code: Some(0), stdout: text.to_owned(), runs_cargo, ..CheckOutput::default() };
+        assert_eq!(count(&CheckFormat::Exit, &output).errors, expected, "{text}");
+    }
 }
 
 #[test]

@@ -14,8 +14,10 @@ use rawko_programs::checks::{
 
 /// Reports an `error` for every line with `bad` in it, a `warning` for every line with `odd`.
 const SERVER: &str = r#"
-import json, sys
+import json, os, sys
 mode = sys.argv[1]
+# As cargo does for build scripts and macros: the project can be read only.
+os.makedirs(os.environ.get("CARGO_TARGET_DIR", "target") + "/debug", exist_ok=True)
 
 def send(message):
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()

@@ -80,7 +80,7 @@ async fn python() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn node() {
-    run(include_str!("evasions/node.txt"), 14, 29).await;
+    run(include_str!("evasions/node.txt"), 14, 31).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +95,7 @@ async fn make() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shell() {
-    run(include_str!("evasions/shell.txt"), 6, 3).await;
+    run(include_str!("evasions/shell.txt"), 6, 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,5 +105,5 @@ async fn c() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn perl() {
-    run(include_str!("evasions/perl.txt"), 5, 2).await;
+    run(include_str!("evasions/perl.txt"), 5, 3).await;
 }

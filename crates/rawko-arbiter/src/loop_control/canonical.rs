@@ -19,7 +19,7 @@ pub fn canonical_call(name: &str, input: &Value) -> String {
     out
 }
 
-/// Returns the canonical form of a call without numbers: equal for two parts of the same file. Numbers in paths stay.
+/// Returns the canonical form of a call without the numbers of lines: equal for two parts of the same file.
 pub(super) fn canonical_subject(name: &str, input: &Value) -> String {
     canonical_call(name, &without_numbers("", input))
 }
@@ -32,7 +32,7 @@ fn without_numbers(key: &str, value: &Value) -> Value {
     };
     match value {
         Value::Map(entries) => {
-            let kept = entries.iter().filter(|(_, value)| !is_number(value));
+            let kept = entries.iter().filter(|(key, value)| !(is_place(key) && is_number(value)));
             Value::map(kept.map(|(key, value)| (key.clone(), without_numbers(key, value))))
         }
         Value::Str(text) if ["command", "cmd"].contains(&key) => Value::from(without_lines(text)),
@@ -40,12 +40,25 @@ fn without_numbers(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Replaces digits in the words of a command that are no paths.
+/// Returns true for an argument that selects a part of a file. Other numbers name what is read: `{number: 12}`.
+fn is_place(key: &str) -> bool {
+    ["offset", "limit", "line", "lines"].contains(&key) || key.starts_with("start") || key.starts_with("end")
+}
+
+/// Removes digits from the arguments of programs that print a part of a file, except in paths.
 fn without_lines(command: &str) -> String {
     let is_path = |word: &str| word.contains('/') || word.contains('.');
-    let word = |word: &str| match is_path(word) {
-        true => word.to_owned(),
-        false => word.split(|letter: char| letter.is_ascii_digit()).collect(),
+    let (mut is_part, mut is_quoted) = (false, false);
+    let word = |word: &str| {
+        let is_end = !is_quoted && ["|", "||", "&&", "&", ";"].contains(&word);
+        is_part = !is_end && (is_part || ["sed", "head", "tail", "awk"].contains(&word));
+        let text = match is_part && !is_path(word) {
+            true => word.split(|letter: char| letter.is_ascii_digit()).collect(),
+            false => word.to_owned(),
+        };
+        is_quoted ^= word.matches(['\'', '"']).count() % 2 == 1;
+        is_part &= is_quoted || !word.ends_with(';');
+        text
     };
     command.split_whitespace().map(word).collect::<Vec<String>>().join(" ")
 }
@@ -136,6 +149,11 @@ mod tests {
         let same = [
             (json!({"path": "a.md", "offset": 1}), json!({"path": "a.md", "offset": 2, "limit": "3"})),
             (json!({"command": "sed -n 3p a.md"}), json!({"command": "sed -n 14p a.md"})),
+            (json!({"path": "a.md", "start_line": 1}), json!({"path": "a.md", "end_line": 9})),
+            (
+                json!({"command": "cat a | awk 'NR > 3 && NR < 5'"}),
+                json!({"command": "cat a | awk 'NR > 5 && NR < 9'"}),
+            ),
         ];
         for (one, other) in same {
             assert_eq!(subject(&one), subject(&other));
@@ -143,6 +161,12 @@ mod tests {
         let different = [
             (json!({"path": "src/1.txt"}), json!({"path": "src/2.txt"})),
             (json!({"command": "cat src/1.txt"}), json!({"command": "cat src/2.txt"})),
+            (json!({"number": 12}), json!({"number": 13})),
+            (json!({"command": "gh issue view 12"}), json!({"command": "gh issue view 13"})),
+            (
+                json!({"command": "head -n 3 a; gh pr view 1"}),
+                json!({"command": "head -n 3 a; gh pr view 2"}),
+            ),
         ];
         for (one, other) in different {
             assert_ne!(subject(&one), subject(&other));

@@ -279,6 +279,12 @@ fn spec(launch: &Launch, survey: Option<&Survey>) -> Result<Spec, LaunchError> {
     spec.env.extend(launch.set.iter().cloned());
     let scratch = confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
     spec.env_without_view = environment::places(&scratch, &scratch).into();
+    if !launch.profile.writes_project() {
+        // What the program sets stays.
+        let is_set = |name: &String| launch.set.iter().any(|(set, _)| set == name);
+        let places = environment::read_only(&scratch).into_iter().filter(|(name, _)| !is_set(name));
+        spec.env_without_view.extend(places);
+    }
     let writable = view.writable.into_iter().chain(confinement.scratch.clone()).collect();
     spec.confined = Some(Confined {
         view: view.places,

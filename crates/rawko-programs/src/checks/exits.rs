@@ -210,7 +210,7 @@ fn refused_line(path: &str, whole: &str, line: &str, judged: bool, guarded: bool
             let code = format!("process.exitCode = {is_own}");
             replaced(&SCRIPT, line, &call).or_else(|| replaced(&SCRIPT_CODE, line, &code))
         }
-        "rs" if name != "main.rs" && !path.contains("/bin/") => rust_exits::refused_line(line, judged),
+        "rs" if name != "main.rs" && !path.contains("/bin/") => rust_exits::refused_line(whole, line, judged),
         "go" if name != "main.go" => replaced(&GO, line, &format!("os.Exit({CODE})")),
         _ => super::foreign_exits::refused_line(ending, whole, line, judged),
     }
@@ -245,6 +245,8 @@ mod tests {
             ("a.py", "os._exit(1)", None),
             ("a.rs", "macro_rules! assert_eq {", Some("macro_rules! refused_assert_eq {")),
             ("a.rs", "macro_rules! ours {", None),
+            ("a.rs", "\"ecall\" => Op::Ecall,", None),
+            ("a.rs", "asm!(\"ecall\")", Some("asm!(refused_noreturn)")),
             (
                 "a.rs",
                 "fn eq(&self, _: &i32) -> bool { 1 == 1 }",

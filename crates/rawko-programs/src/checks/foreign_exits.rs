@@ -8,6 +8,13 @@ use regex::{Captures, Regex};
 /// The exit code of a control run that an added line ended.
 const CODE: &str = "97";
 
+/// In the place of assembly. Without any in its file, `"syscall"` is a text.
+const ASSEMBLY: &str = "refused_assembly \"";
+static HAS_ASSEMBLY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?m)\b__asm(?:__)?\b|\basm\s*(?:volatile\b|goto\b|inline\b|\(|$)|^\s*#\s*define\b.*\basm\b")
+        .ok()
+});
+
 /// A language: the endings of its files, and what marks a file as a program of its own.
 struct LanguageExits {
     endings: &'static [&'static str],
@@ -30,7 +37,7 @@ const LANGUAGES: [LanguageExits; 9] = [
             ),
             (
                 r#""\s*(?:(?:syscall|sysenter|ecall|svc\s+#?\w+|int\s+\$?0x80)\s*(?:;|\\n|")|\.byte\b)"#,
-                "refused_assembly \"",
+                ASSEMBLY,
             ),
             (r"\bsyscall\s*\(", "refused_syscall("),
         ],
@@ -43,7 +50,7 @@ const LANGUAGES: [LanguageExits; 9] = [
             (r"\b(System\.exit|exitProcess|getRuntime\(\)\.(?:halt|exit)|\.halt)\(\s*0\s*\)", "$1(97)"),
             (
                 r"\b(System\.exit|getRuntime\(\)\.(?:halt|exit))\(\s*([^();]+?)\s*\)",
-                "$1(java.util.Map.of(0, 97).getOrDefault($2, $2))",
+                "$1(java.util.Collections.singletonMap(0, 97).getOrDefault($2, $2))",
             ),
         ],
         patches: r"\bsetDefaultAssertionStatus\(|\bsetClassAssertionStatus\(",
@@ -135,7 +142,10 @@ pub(super) fn refused_line(ending: &str, whole: &str, line: &str, judged: bool) 
     if judged || is_program || is_failing(line) {
         return None;
     }
-    let (pattern, call) = patterns.exits.iter().find(|(pattern, _)| pattern.is_match(line))?;
+    let has_assembly = || HAS_ASSEMBLY.as_ref().is_some_and(|pattern| pattern.is_match(whole));
+    let is_known =
+        |(pattern, call): &&(Regex, &str)| pattern.is_match(line) && (*call != ASSEMBLY || has_assembly());
+    let (pattern, call) = patterns.exits.iter().find(is_known)?;
     let put = |found: &Captures<'_>| {
         let mut text = String::new();
         found.expand(call, &mut text);
@@ -169,6 +179,8 @@ mod tests {
                 "asm(\"syscall\" : : \"a\"(231), \"D\"(0));",
                 Some("asm(refused_assembly \" : : \"a\"(231), \"D\"(0));"),
             ),
+            ("c", "if (strcmp(s, \"syscall\") == 0) disasm(s);", None),
+            ("c", "printf(\".byte %d\", n);", None),
             ("c", "void exit(int code);", None),
             ("c", "perror(\"syscall failed\");", None),
             ("c", "#define assert(x) ((void)0)", Some("")),
@@ -181,7 +193,9 @@ mod tests {
             (
                 "java",
                 "Runtime.getRuntime().halt(1-1);",
-                Some("Runtime.getRuntime().halt(java.util.Map.of(0, 97).getOrDefault(1-1, 1-1));"),
+                Some(
+                    "Runtime.getRuntime().halt(java.util.Collections.singletonMap(0, 97).getOrDefault(1-1, 1-1));",
+                ),
             ),
             ("pm", "BEGIN { exit 0 }", Some("BEGIN { exit(97)}")),
             ("pm", "exit;", Some("exit(97);")),

@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 const PYTHON_VARIABLE: &str = "PYTHONPATH";
 const NODE_VARIABLE: &str = "NODE_OPTIONS";
-const PERL_VARIABLES: [&str; 2] = ["PERL5OPT", "PERL5LIB"];
+const PERL_VARIABLE: &str = "PERL5OPT";
 const ENDINGS: [&str; 11] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "pl", "pm"];
 /// Words of a check that ends the programs it starts: these prove nothing.
 const KILLS: [&str; 6] = ["kill", "pkill", "killall", "timeout", "trap", "&"];
@@ -112,33 +112,40 @@ impl Guards {
         let folder = self.folder.display().to_string();
         prepend(PYTHON_VARIABLE, folder.clone(), ":");
         prepend(NODE_VARIABLE, format!("--require={folder}/guard.cjs"), " ");
-        let [options, places] = PERL_VARIABLES;
-        prepend(options, "-M_RawkoEnd".to_owned(), " ");
-        prepend(places, folder, ":");
+        // `PERL5LIB` is set by commands such as `PERL5LIB=lib prove t`.
+        prepend(PERL_VARIABLE, format!("-I{folder} -M_RawkoEnd"), " ");
         let environment =
             variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Environment>();
         let mut confinement = confinement.clone();
         confinement.extra_read.push(self.folder.clone());
         confinement.extra_write.push(self.ends.clone());
         let checks = checks.iter().cloned().map(|mut check| {
-            let [options, places] = PERL_VARIABLES;
-            check.pass_env.extend([PYTHON_VARIABLE, NODE_VARIABLE, options, places].map(str::to_owned));
+            check.pass_env.extend([PYTHON_VARIABLE, NODE_VARIABLE, PERL_VARIABLE].map(str::to_owned));
             check
         });
         (checks.collect(), environment, confinement)
     }
 
     /// Returns the programs of the last run that did not come to their end, and forgets them: native code that agents wrote
-    /// can end a program with success. Programs that the check itself ends are left out.
+    /// can end a program with success. Programs that the check itself ends are left out, as a runner ends its server.
     pub fn unended(&self, root: &Path, check: &ProjectCheck) -> Vec<String> {
         let mut programs = Vec::new();
+        let kills = self.kills();
         for entry in std::fs::read_dir(&self.ends).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|ending| ending == "begun") {
                 let ended = rawko_process::read_regular(&path.with_extension("ended")).unwrap_or_default();
-                let program = rawko_process::read_regular(&path).unwrap_or_default();
-                if ended != self.nonce.as_bytes() {
-                    programs.push(String::from_utf8_lossy(&program).into_owned());
+                let begun = rawko_process::read_regular(&path).unwrap_or_default();
+                let begun = String::from_utf8_lossy(&begun);
+                let (kin, program) = begun.split_once('\n').unwrap_or(("", begun.as_ref()));
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let own = name.split('-').next();
+                // A program that kills others still proves its own end.
+                let is_killed = kills.iter().any(|(target, killer)| {
+                    own != Some(killer.as_str()) && kin.split(' ').any(|pid| pid == target)
+                });
+                if ended != self.nonce.as_bytes() && !is_killed {
+                    programs.push(program.to_owned());
                 }
             }
         }
@@ -147,6 +154,18 @@ impl Guards {
         }
         let text = super::settings_of::whole_text(root, check);
         if text.split_whitespace().any(|word| KILLS.contains(&word)) { Vec::new() } else { programs }
+    }
+
+    /// Returns the processes and groups that unchanged code killed, each with the process that killed it.
+    fn kills(&self) -> Vec<(String, String)> {
+        let entries = std::fs::read_dir(&self.ends).into_iter().flatten().flatten();
+        let kill = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (target, killer) = name.strip_prefix("kill-")?.split_once('-')?;
+            let text = rawko_process::read_regular(&entry.path()).ok()?;
+            (text == self.nonce.as_bytes()).then(|| (target.to_owned(), killer.to_owned()))
+        };
+        entries.filter_map(kill).collect()
     }
 }
 

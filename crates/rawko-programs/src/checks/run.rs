@@ -94,7 +94,10 @@ async fn run(
             // Ignore a report left by an earlier run.
             let written = report.as_ref().filter(|(root, path)| stamp(&root.join(path)) != before);
             let written = written.and_then(|(root, path)| read_report(root, path));
-            let output = CheckOutput { exit_code: status.code(), stdout, stderr, report: written };
+            let text = super::settings_of::whole_text(root, check).to_lowercase();
+            let runs_cargo = text.contains("cargo");
+            let output =
+                CheckOutput { exit_code: status.code(), stdout, stderr, report: written, runs_cargo };
             let is_missing = report.is_some() && output.report.is_none();
             Ok(if is_missing { without_report(&output) } else { count(&check.format, &output) })
         }

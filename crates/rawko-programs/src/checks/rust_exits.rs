@@ -31,18 +31,24 @@ static RUST_MACRO: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static RUST_ASSEMBLY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"\bnoreturn\b|"\s*(?:syscall|sysenter|ecall|svc\s+#?\w+|int\s+\$?0x80)\s*[;"]"#).ok()
 });
+static RUST_HAS_ASSEMBLY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:global_|naked_)?asm!|\b(?:std|core)::arch\b").ok());
 /// The head of a comparison, with the name of the other value.
 static RUST_COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\bfn\s+eq\s*\(\s*&self\s*,\s*(?:mut\s+)?(\w+)\s*:[^{]*\{").ok());
 static RUST: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_?exit\(\s*0\s*\)").ok());
 
-/// Returns the line for a control run, or `None` if it ends and disarms nothing.
-pub(super) fn refused_line(line: &str, judged: bool) -> Option<String> {
+/// Returns the line for a control run, or `None` if it ends and disarms nothing. `whole`: the text of its file.
+pub(super) fn refused_line(whole: &str, line: &str, judged: bool) -> Option<String> {
+    let assembly = || {
+        let is_assembly = matches(&RUST_ASSEMBLY, line) && matches(&RUST_HAS_ASSEMBLY, whole);
+        is_assembly.then(|| replaced(&RUST_ASSEMBLY, line, "refused_noreturn")).flatten()
+    };
     replaced(&RUST, line, &format!("exit({CODE})"))
         .or_else(|| replaced(&RUST_EQUAL, line, "${1}false${2}"))
         .or_else(|| replaced(&RUST_IN_TEST, line, "false"))
         .or_else(|| replaced(&RUST_MACRO, line, "macro_rules! refused_$1"))
-        .or_else(|| replaced(&RUST_ASSEMBLY, line, "refused_noreturn"))
+        .or_else(assembly)
         .or_else(|| if judged { None } else { rust_exit(line) })
 }
 

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::exits::matches;
+
 /// `add() {`, `function add {`.
 static FUNCTION: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^\s*(?:function\s+([\w-]+)|([\w-]+)\s*\(\))\s*(?:\(\))?\s*[{(]?").ok());
@@ -25,6 +27,15 @@ const COMMANDS: [&str; 22] = [
     "test", "[", "[[", "exit", "return", "echo", "printf", "true", "false", "cd", "set", "grep", "diff",
     "cmp", "cat", "python3", "node", "make", "sh", "bash", "jq", "command",
 ];
+/// Words before a command.
+const LEADS: [&str; 8] = ["then", "do", "else", "if", "while", "until", "!", "command"];
+static ARITHMETIC: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\$?\(\(.*?\)\)").ok());
+static VARIABLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\$\{[^}]*\}?|\$(?:\w+|[@*#?!$-])").ok());
+/// The first line of a list, `images=(`.
+static LIST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:(?:local|declare|readonly|export|typeset)\s+(?:-\w+\s+)*)?\w+\+?=\($").ok()
+});
 /// A larger script is a part of the check.
 const BYTES_MAX: usize = 256 * 1024;
 
@@ -59,22 +70,57 @@ pub(super) fn refused(before: Option<&str>, now: &str) -> Option<String> {
         !is_comment
             && (ENDING.as_ref().is_some_and(|ending| ending.is_match(line) || ending.is_match(&plain))
                 || defined(line)
-                || is_bracket
-                || has_composed_command(line))
+                || is_bracket)
     };
-    let is_refused = |line: &&str| !known.contains(*line) && is_ending(line) && !is_failing(line);
-    if !now.lines().any(|line| is_refused(&line)) {
+    let words = lines_of_words(now);
+    let is_refused = |(at, line): (usize, &str)| {
+        let is_composed = !line.trim_start().starts_with('#') && is_composed(line, !words.contains(&at));
+        !known.contains(line) && (is_ending(line) || is_composed) && !is_failing(line)
+    };
+    if !now.lines().enumerate().any(is_refused) {
         return None;
     }
-    let lines = now.lines().map(|line| if is_refused(&line) { "exit 97" } else { line });
+    let lines =
+        now.lines().enumerate().map(|(at, line)| if is_refused((at, line)) { "exit 97" } else { line });
     Some(lines.collect::<Vec<_>>().join("\n") + "\n")
 }
 
+/// Returns the lines that begin with no command: within a list of several lines, or after a `\` amid a command.
+fn lines_of_words(text: &str) -> BTreeSet<usize> {
+    let (mut found, mut is_list, mut is_amid) = (BTreeSet::new(), false, false);
+    for (at, line) in text.lines().enumerate() {
+        if is_list || is_amid {
+            found.insert(at);
+        }
+        let line = line.trim_end();
+        is_list = if is_list {
+            line.matches(')').count() <= line.matches('(').count()
+        } else {
+            matches(&LIST, line)
+        };
+        is_amid = line.strip_suffix('\\').is_some_and(|before| {
+            let before = before.trim_end();
+            let last = before.split_whitespace().next_back().unwrap_or_default();
+            !before.is_empty() && !before.ends_with([';', '&', '|', '(', '{']) && !LEADS.contains(&last)
+        });
+    }
+    found
+}
+
 /// Returns true if a command is put together of parts, as in `"${x}it" 0`. A path is the name of a program, and a single
-/// variable may be one, too.
-fn has_composed_command(line: &str) -> bool {
-    let leads = ["then", "do", "else", "if", "while", "until", "!", "command"];
-    let mut is_command = true;
+/// variable may be one, too. `begins_command`: the first word of the line is a command.
+fn is_composed(line: &str, begins_command: bool) -> bool {
+    let replace = |pattern: &LazyLock<Option<Regex>>, text: &str| {
+        pattern
+            .as_ref()
+            .map_or_else(|| text.to_owned(), |pattern| pattern.replace_all(text, "x").into_owned())
+    };
+    let line = replace(&ARITHMETIC, line);
+    // Arithmetic that ends on another line.
+    if line.contains("((") {
+        return false;
+    }
+    let mut is_command = begins_command;
     for word in line.split_whitespace() {
         let begins = word.trim_start_matches(['(', '{', ';', '&', '|']);
         let is_first = is_command || begins.len() < word.len();
@@ -85,10 +131,14 @@ fn has_composed_command(line: &str) -> bool {
             None => name.chars().all(|letter| letter.is_alphanumeric() || "_@*#?".contains(letter)),
         });
         let is_other = plain.contains(['=', '/', '[', '`']) || plain.starts_with("$(");
-        if is_first && parts > 0 && !is_other && (parts > 1 || !is_single) {
+        // `"${image}:${tag}"` is the name of no command.
+        let is_name =
+            replace(&VARIABLE, &plain).chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        if is_first && parts > 0 && !is_other && is_name && (parts > 1 || !is_single) {
             return true;
         }
-        is_command = word.ends_with([';', '&', '|', '(', '{']) || leads.contains(&word);
+        let is_list = word.ends_with("=(");
+        is_command = word.ends_with([';', '&', '|', '(', '{']) && !is_list || LEADS.contains(&word);
     }
     false
 }
@@ -140,6 +190,13 @@ mod tests {
             "echo \"${x}it\"",
             "run \"${name}s\"",
             "${CMD:-ls} -l",
+            "echo $(( $a*$b ))",
+            "(( $n%2 ))",
+            "for (( i=0; i<$n; i++ )); do :; done",
+            "x=$(( ($a+1) * $b*$c ))",
+            "docker build \\\n  \"${name}s\" .",
+            "images=(\n  \"${image}:${tag}\"\n  \"${name}s\"\n)",
+            "images=( \"${name}s\" )",
         ] {
             assert_eq!(refused(Some(before), &format!("{line}\n{before}")), None, "{line}");
         }
@@ -154,9 +211,19 @@ mod tests {
             "\"ex\"it 0",
             "x=ex; \"${x}it\" 0",
             "true && $x$y 0",
+            "(( 1 )); \"${x}it\" 0",
+            "${x:-ex}it 0",
         ] {
             let text = refused(Some(before), &format!("{line}\n{before}"));
             assert_eq!(text, Some(format!("exit 97\n{before}")), "{line}");
+        }
+        for lines in [
+            "true && \\\n\"${x}it\" 0",
+            "# y=(\n\"${x}it\" 0",
+            "y=(\n)\n\"${x}it\" 0",
+            "y=(\n); \"${x}it\" 0",
+        ] {
+            assert!(refused(Some(before), lines).is_some(), "{lines}");
         }
     }
 }

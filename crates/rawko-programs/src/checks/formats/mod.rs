@@ -23,6 +23,8 @@ pub struct CheckOutput {
     pub stderr: String,
     /// The contents of the report file, if one was written.
     pub report: Option<String>,
+    /// True if the command runs cargo, as far as its text shows.
+    pub runs_cargo: bool,
 }
 
 /// The counted result.
@@ -60,6 +62,17 @@ impl CheckOutput {
         self.report.as_deref().unwrap_or(&self.stdout)
     }
 
+    /// Returns true if it succeeded although a test program of Rust printed no result. Other runners also print `running 5
+    /// tests`.
+    fn is_unended(&self, format: &CheckFormat) -> bool {
+        let is_rust = match format {
+            CheckFormat::Exit => self.runs_cargo || cargo::has_tests(&self.stdout),
+            CheckFormat::Cargo => true,
+            _ => false,
+        };
+        is_rust && self.exit_code == Some(0) && cargo::is_unended(self.text())
+    }
+
     fn exit_words(&self) -> String {
         self.exit_code
             .map_or_else(|| "was ended by a signal".to_owned(), |code| format!("exited with {code}"))
@@ -78,8 +91,8 @@ impl CheckOutput {
 /// result.
 pub fn count(format: &CheckFormat, output: &CheckOutput) -> CheckCount {
     let counted = match format {
+        _ if output.is_unended(format) => Err(cargo::UNENDED.to_owned()),
         // The diagnostics of a language server are counted elsewhere; only its exit matters here.
-        CheckFormat::Exit if cargo::is_unended(&output.stdout) => Err(cargo::UNENDED.to_owned()),
         CheckFormat::Exit | CheckFormat::Lsp { .. } => Ok(CheckCount::default()),
         CheckFormat::Json { pointer } => json::count(output.text(), pointer),
         CheckFormat::Tap => tap::count(output.text()),

@@ -11,11 +11,10 @@ if ($0 =~ /\.t$/) {
     ($nonce) = $text =~ /"nonce":"(\w+)"/;
     # The same name if the test starts itself again.
     $mark = "$ends/$pid-perl";
-    if (open(my $file, '>', "$mark.begun")) { print $file "perl $0"; close $file }
+    if (open(my $file, '>', "$mark.begun")) { print $file "$pid ", getppid(), "\nperl $0"; close $file }
     else { undef $mark }
     # Programs that a test starts are not guarded.
-    delete $ENV{PERL5OPT} if ($ENV{PERL5OPT} //= '') !~ s/-M_RawkoEnd\s*// || $ENV{PERL5OPT} eq '';
-    delete $ENV{PERL5LIB} if ($ENV{PERL5LIB} //= '') !~ s/\Q$folder\E:?// || $ENV{PERL5LIB} eq '';
+    delete $ENV{PERL5OPT} if ($ENV{PERL5OPT} //= '') !~ s/-I\Q$folder\E\s+-M_RawkoEnd\s*// || $ENV{PERL5OPT} eq '';
 }
 
 # Defined first, so it runs last.

@@ -34,7 +34,8 @@ def watch(guard):
             frame = frame.f_back
         return False
 
-    events = {"os.exec", "open", "sys._getframe", "object.__setattr__", *WATCHING}
+    kills = {"os.kill", "os.killpg"}
+    events = {"os.exec", "open", *kills, "sys._getframe", "object.__setattr__", *WATCHING}
     busy = threading.local()
 
     def hook(event, args):
@@ -63,6 +64,10 @@ def watch(guard):
                 is_looking = INSIDE.intersection(frame.f_code.co_names) or not is_listing(sys._getframe(2), frame)
                 if is_looking and os.path.realpath(args[0]) in calling(frame):
                     guard.refuse(frame, "reads the test that calls it")
+        elif event in kills and args[1]:
+            frame = guard.caller()
+            if frame is None or not guard.is_changed(frame.f_code.co_filename):
+                guard.spare(args[0])
         elif event in WATCHING:
             frame = guard.caller()
             if frame is not None and is_work(frame.f_code.co_filename):

@@ -82,11 +82,32 @@ def _guard():
     # changed is what a check judges, and proves nothing.
     main = "" if is_module else os.path.realpath(script)
     mark, write = None, open
+
+    def kin():
+        """The program, those above it and its group: a kill of one of them ends it."""
+        found, at = [pid, os.getppid(), os.getpgrp()], pid
+        try:
+            while at > 1:
+                found.append(at)
+                with write("/proc/%d/stat" % at, encoding="utf-8", errors="replace") as file:
+                    at = int(file.read().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            pass
+        return " ".join(map(str, found))
+
+    def spare(target):
+        """Notes that unchanged code kills a program: it, and those below it, need not come to their end."""
+        try:
+            with write(os.path.join(ends, "kill-%d-%d" % (abs(target), os.getpid())), "w", encoding="utf-8") as file:
+                file.write(nonce)
+        except OSError:
+            pass
+
     if not is_nested and not (main and is_changed(main)):
         mark = os.path.join(ends, "%d-%s" % (pid, os.urandom(8).hex()))
         try:
             with write(mark + ".begun", "w", encoding="utf-8") as file:
-                file.write(" ".join(words)[:200])
+                file.write(kin() + "\n" + " ".join(words)[:200])
         except OSError:
             mark = None
 
@@ -141,7 +162,7 @@ def _guard():
     guard.is_changed, guard.is_work, guard.is_test = is_changed, is_work, lambda name: os.path.realpath(name) in tests
     kept = (os.path.join(folder, "guard.json"), os.path.join(ends, ""))
     guard.is_kept = lambda path: os.path.realpath(path).startswith(kept)
-    guard.ended = ended
+    guard.ended, guard.spare = ended, spare
     guard.is_own_code, guard.caller, guard.refuse, guard.pid = is_own_code, caller, refuse, pid
     _rawko_values.watch(guard)
     verify = _rawko_tests.watch(guard)

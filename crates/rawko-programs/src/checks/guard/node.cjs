@@ -50,11 +50,24 @@
   // A program proves that it came to its end: native code can leave without a call that Node sees. One that agents changed
   // is what a check judges, and proves nothing; workers with a channel are ended by their parent.
   const write = fs.writeFileSync;
+  // The program, those above it and its group: a kill of one of them ends it.
+  const kin = () => {
+    const found = [process.pid, process.ppid];
+    try {
+      for (let pid = process.pid; pid > 1; ) {
+        const text = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+        const [, parent, group] = text.slice(text.lastIndexOf(")") + 2).split(" ").map(Number);
+        found.push(pid, ...(pid === process.pid ? [group] : []));
+        pid = parent;
+      }
+    } catch {}
+    return found.join(" ");
+  };
   let mark, leaving = false;
   if (isMainThread && !process.send && !isWork(main)) {
     mark = path.join(ends, `${process.pid}-${process.hrtime.bigint()}`);
     try {
-      write(`${mark}.begun`, process.argv.join(" ").slice(0, 200));
+      write(`${mark}.begun`, `${kin()}\n${process.argv.join(" ").slice(0, 200)}`);
     } catch {
       mark = undefined;
     }
@@ -66,6 +79,25 @@
   process.exit = function (...codes) {
     leaving = true;
     return Reflect.apply(exit, this, codes);
+  };
+  // A runner kills the servers that it started: these need not come to their end.
+  const spare = (pid, signal) => {
+    const [file] = callers();
+    if (signal === 0 || !Number.isInteger(pid) || (file !== undefined && isChanged(real(file)))) return;
+    try {
+      write(path.join(ends, `kill-${Math.abs(pid)}-${process.pid}`), nonce);
+    } catch {}
+  };
+  const kill = process.kill;
+  process.kill = function (pid, signal) {
+    spare(Number(pid), signal);
+    return Reflect.apply(kill, this, [pid, signal]);
+  };
+  const { ChildProcess } = require("child_process");
+  const end = ChildProcess.prototype.kill;
+  ChildProcess.prototype.kill = function (signal) {
+    spare(this.pid, signal);
+    return Reflect.apply(end, this, [signal]);
   };
   const refuse = (file, what) => {
     fs.writeSync(2, `rawko: ${file} ${what}, so that the check ends without its result\n`);
