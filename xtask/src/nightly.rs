@@ -14,6 +14,7 @@ use crate::unprivileged::Nobody;
 /// One program to run.
 struct Job {
     name: &'static str,
+    /// Crate of the test program.
     package: &'static str,
     /// Its test program.
     test: &'static str,
@@ -306,7 +307,8 @@ impl Job {
 
     fn run(&self, amount: u64) -> Result<Outcome> {
         let nobody = if self.name == OF_NOBODY { Nobody::new()? } else { None };
-        report(&format!("{}={amount} cargo {}", self.variable, self.arguments().join(" ")));
+        let command = self.arguments().join(" ");
+        report(&format!("{}: {}={amount} cargo {command}", self.package, self.variable));
         let from = Instant::now();
         let mut child = Command::new("cargo")
             .args(nobody.iter().flat_map(Nobody::options))
