@@ -57,16 +57,21 @@ pub(crate) struct SharedRepository {
 
 /// Returns the repository of a copy that rawko made; `None` for a project, which owns its repository.
 pub(crate) fn shared_repository(git: &Path, project: &Path) -> Option<SharedRepository> {
-    let is_copy = project.parent().and_then(Path::parent).is_some_and(|above| above.ends_with(COPIES));
-    let own =
-        named_directory(&project.join(".git")).filter(|own| own.parent() == Some(&git.join("worktrees")));
-    let own = own.filter(|own| is_copy && !git.starts_with(project) && own.is_dir())?;
+    let own = place_of_copy(git, project)?;
     // What does not exist cannot be a place of its own. Without the file, git would pack a branch into one that is gone.
     let _ = fs::OpenOptions::new().write(true).create_new(true).open(git.join("packed-refs"));
     let written = ["objects", "refs/heads/rawko", "logs/refs/heads/rawko"].into_iter();
     let written = written.filter_map(|name| real_directory(git, name)).chain([own]).collect();
     let kept = ["refs", "logs", "worktrees", "packed-refs"].map(|name| git.join(name)).into();
     Some(SharedRepository { written, kept })
+}
+
+/// Returns the place of a copy that rawko made among the worktrees of a repository.
+fn place_of_copy(git: &Path, project: &Path) -> Option<PathBuf> {
+    let is_copy = project.parent().and_then(Path::parent).is_some_and(|above| above.ends_with(COPIES));
+    let own =
+        named_directory(&project.join(".git")).filter(|own| own.parent() == Some(&git.join("worktrees")));
+    own.filter(|own| is_copy && !git.starts_with(project) && own.is_dir())
 }
 
 /// Returns a directory below another one, created if it is missing; `None` if a link or a file is in the way.
@@ -196,6 +201,14 @@ pub(crate) fn indexes(project: &Path) -> Vec<PathBuf> {
     let named = named_directory(&own).filter(|_| own.is_file());
     let directories = named.into_iter().chain(git_directories(&project));
     directories.map(|git| git.join("index")).collect()
+}
+
+/// The indexes that programs can write: a copy has its own, and not that of the project.
+pub(crate) fn written_indexes(project: &Path) -> Vec<PathBuf> {
+    let Ok(project) = project.canonicalize() else { return Vec::new() };
+    let shared = git_directories(&project).into_iter().filter(|git| place_of_copy(git, &project).is_some());
+    let shared: Vec<PathBuf> = shared.map(|git| git.join("index")).collect();
+    indexes(&project).into_iter().filter(|index| !shared.contains(index)).collect()
 }
 
 /// Returns true if a `.git` file is that of a worktree of the project's own repository.

@@ -1,9 +1,10 @@
 //! Files of authority in git's index. A program may not write such a file, but git would write it for the person, at the next
-//! `git checkout .` or `git stash`, if the program had put another content into the index.
+//! `git checkout .` or `git stash`, if the program had put another content into the index. Such entries are reported and left:
+//! the person may have staged, committed or merged meanwhile, and git does not record which program wrote an entry.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 use super::git_index::{IndexFile, StagedEntry};
-use super::path_cache::SettledValues;
+use super::path_cache::{self, PathStamp, SettledValues};
 use super::{any_path, git, names, regular};
 
 /// Mode, object id and flags of an entry.
@@ -26,7 +27,14 @@ const NAMED_MAX: usize = 5;
 
 /// The entries of files of authority, by index.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct StagedFiles(#[serde(with = "any_path::keys")] BTreeMap<PathBuf, Vec<StagedFile>>);
+pub(crate) struct StagedFiles(#[serde(with = "any_path::keys")] BTreeMap<PathBuf, StagedIndex>);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StagedIndex {
+    stamp: Option<PathStamp>,
+    /// `None`: the index is not understood.
+    files: Option<Vec<StagedFile>>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct StagedFile {
@@ -38,49 +46,69 @@ struct StagedFile {
 
 impl StagedFiles {
     pub(crate) fn of(project: &Path) -> Self {
-        let indexes = git::indexes(project).into_iter();
-        Self(indexes.map(|index| (index.clone(), staged(&index).to_vec())).collect())
+        let indexes = git::written_indexes(project).into_iter();
+        let read = |index: &Path| StagedIndex {
+            stamp: path_cache::stamp(index),
+            files: staged(index).as_ref().clone(),
+        };
+        Self(indexes.map(|index| (index.clone(), read(&index))).collect())
     }
 
-    /// Restores entries whose content is neither the former one nor that of the file beside it, which programs cannot
-    /// write. Returns a line for each index. Other files of authority must be as they were by then.
-    pub(crate) fn put_back(&self, project: &Path) -> Vec<String> {
-        let mut lines = Vec::new();
-        for index in git::indexes(project) {
-            let before = self.0.get(&index).map(Vec::as_slice).unwrap_or_default();
-            let tree = index.parent().filter(|git| git.ends_with(".git")).and_then(Path::parent);
-            let tree = tree.unwrap_or(project);
-            let now = staged(&index);
-            let is_allowed = |file: &&StagedFile| {
-                before.iter().any(|known| known.is_same(file)) || file.is_that_of(&tree.join(&file.path))
-            };
-            let wrong: Vec<&StagedFile> = now.iter().filter(|file| !is_allowed(file)).collect();
-            if wrong.is_empty() {
-                continue;
-            }
-            let named = wrong.iter().take(NAMED_MAX).map(|file| format!("`{}`", file.path.display()));
-            let named = named.collect::<Vec<_>>().join(", ");
-            let result = rewrite(&index, &wrong, before);
-            let now = match result {
-                Ok(()) => "the index has the former entries again".to_owned(),
-                Err(error) => {
-                    format!("the index could not be restored: {error}; compare `git diff --cached`")
-                }
-            };
-            lines.push(format!(
-                "git's index had another content of {named} than your files; agents may not change what instructs agents or \
-                 starts programs, also not by way of git: {now}. Commits of this call may have it too: look at \
-                 `git log --stat` before you check them out"
-            ));
-        }
-        lines
+    /// Reports entries whose content is neither the former one nor that of the file beside it, which programs cannot
+    /// write, and indexes that changed and are not understood: a line for each index. The state of now is the former one
+    /// of the next report. Other files of authority must be as they were by then.
+    pub(crate) fn report(&mut self, project: &Path) -> Vec<String> {
+        let before = std::mem::replace(self, Self::of(project));
+        self.0.iter().filter_map(|(index, now)| now.reported(before.0.get(index), index, project)).collect()
     }
 }
 
-fn staged(index: &Path) -> Arc<Vec<StagedFile>> {
-    static KNOWN: SettledValues<Vec<StagedFile>> = SettledValues::new();
+impl StagedIndex {
+    fn reported(&self, before: Option<&Self>, index: &Path, project: &Path) -> Option<String> {
+        let former = before.and_then(|before| before.files.as_deref());
+        let Some(now) = &self.files else {
+            let is_same = former.is_none() && before.is_some_and(|before| before.stamp == self.stamp);
+            return (!is_same).then(|| {
+                format!(
+                    "git's index `{}` changed, and rawko does not understand it (SHA-256, split, sparse, larger than 64 MB \
+                     or damaged): it may have another content of what instructs agents or starts programs than your files. \
+                     Look at `git diff` before `git checkout .` or `git stash`, which would write it",
+                    index.display()
+                )
+            });
+        };
+        let tree = index.parent().filter(|git| git.ends_with(".git")).and_then(Path::parent);
+        let tree = tree.unwrap_or(project);
+        let is_allowed = |file: &&StagedFile| {
+            former.unwrap_or_default().iter().any(|known| known.is_same(file))
+                || file.is_that_of(&tree.join(&file.path))
+        };
+        let mut wrong: Vec<&Path> =
+            now.iter().filter(|file| !is_allowed(file)).map(|file| file.path.as_path()).collect();
+        // The sides of a conflict have the same path.
+        wrong.dedup();
+        let named = wrong.iter().take(NAMED_MAX).map(|path| format!("`{}`", path.display()));
+        let named = named.collect::<Vec<_>>().join(", ");
+        (!wrong.is_empty()).then(|| {
+            format!(
+                "git's index has another content of {named} than your files: this call or you put it there, so rawko leaves \
+                 it. Agents may not change what instructs agents or starts programs, also not by way of git. Look at \
+                 `git diff` before `git checkout .` or `git stash`, which would write it, and at `git log --stat`: commits \
+                 of this call may have it too"
+            )
+        })
+    }
+}
+
+/// Returns the entries of files of authority; `None` for an index that is not understood.
+fn staged(index: &Path) -> Arc<Option<Vec<StagedFile>>> {
+    static KNOWN: SettledValues<Option<Vec<StagedFile>>> = SettledValues::new();
     KNOWN.get(index, |index| {
-        let entries = IndexFile::of(&regular::read(index).unwrap_or_default()).entries;
+        let entries = match regular::read_regular(index) {
+            Ok(bytes) => understood(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(_) => return None,
+        };
         let files = entries.into_iter().filter_map(|entry| {
             let is_watched = |path: &PathBuf| {
                 // Git itself refuses one that would run something, and takes submodules of agents from there.
@@ -90,8 +118,25 @@ fn staged(index: &Path) -> Arc<Vec<StagedFile>> {
             let path = entry.path().filter(is_watched)?;
             Some(StagedFile { path, fixed: entry.fixed })
         });
-        files.collect()
+        Some(files.collect())
     })
+}
+
+/// `None` for an index with entries elsewhere, with a part that git must not ignore, or with other sums.
+fn understood(bytes: &[u8]) -> Option<Vec<StagedEntry>> {
+    let file = IndexFile::of(bytes);
+    let (mut at, end) = (file.end?, bytes.len().checked_sub(SUM)?);
+    let has_sum = bytes[end..] != [0; SUM];
+    if has_sum && Sha1::digest(&bytes[..end]).as_slice() != &bytes[end..] {
+        return None;
+    }
+    while at < end {
+        // The others are caches of git.
+        bytes.get(at).filter(|first| first.is_ascii_uppercase())?;
+        let size = u32::from_be_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
+        at += 8 + usize::try_from(size).ok()?;
+    }
+    (at == end).then_some(file.entries)
 }
 
 impl StagedFile {
@@ -126,62 +171,4 @@ impl StagedFile {
 fn with_unix_lines(content: &[u8]) -> Vec<u8> {
     let mut after = content.iter().skip(1).copied().chain([0]);
     content.iter().filter(|byte| after.next() != Some(b'\n') || **byte != b'\r').copied().collect()
-}
-
-/// Writes an index anew, under git's own lock, without the wrong entries and with the former ones of the same files.
-fn rewrite(index: &Path, wrong: &[&StagedFile], before: &[StagedFile]) -> io::Result<()> {
-    let lock = index.with_file_name("index.lock");
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
-    let written = regular::read(index)
-        .and_then(|bytes| rewritten(&bytes, wrong, before))
-        .ok_or_else(|| io::Error::other("its format is not known"))
-        .and_then(|bytes| file.write_all(&bytes));
-    match written.and_then(|()| fs::rename(&lock, index)) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            let _ = fs::remove_file(lock);
-            Err(error)
-        }
-    }
-}
-
-/// `None` for an index whose other parts are not understood: with a part that git must not ignore, or with other sums.
-fn rewritten(bytes: &[u8], wrong: &[&StagedFile], before: &[StagedFile]) -> Option<Vec<u8>> {
-    let file = IndexFile::of(bytes);
-    let (mut at, end) = (file.end?, bytes.len().checked_sub(SUM)?);
-    let has_sum = bytes[end..] != [0; SUM];
-    if has_sum && Sha1::digest(&bytes[..end]).as_slice() != &bytes[end..] {
-        return None;
-    }
-    while at < end {
-        // The others are caches of git.
-        bytes.get(at).filter(|first| first.is_ascii_uppercase())?;
-        let size = u32::from_be_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
-        at += 8 + usize::try_from(size).ok()?;
-    }
-    let is_wrong =
-        |entry: &StagedEntry| entry.path().is_some_and(|path| wrong.iter().any(|it| it.path == path));
-    let kept = file.entries.iter().filter(|entry| !is_wrong(entry)).cloned();
-    let former = before.iter().filter(|file| wrong.iter().any(|wrong| wrong.path == file.path));
-    let former = former.map(|file| StagedEntry {
-        fixed: file.fixed.clone(),
-        name: file.path.as_os_str().as_bytes().to_vec(),
-    });
-    let mut entries: Vec<StagedEntry> = kept.chain(former).collect();
-    let stage = |entry: &StagedEntry| entry.fixed.get(FLAGS).map_or(0, |flags| flags & 0x30);
-    entries.sort_by(|one, other| (&one.name, stage(one)).cmp(&(&other.name, stage(other))));
-    let is_extended = entries.iter().any(|entry| entry.fixed.len() > FLAGS + 2);
-    let mut text = b"DIRC".to_vec();
-    text.extend(if is_extended { 3_u32 } else { 2 }.to_be_bytes());
-    text.extend(u32::try_from(entries.len()).ok()?.to_be_bytes());
-    for entry in entries {
-        let length = entry.fixed.len() + entry.name.len();
-        text.extend(entry.fixed);
-        text.extend(entry.name);
-        // At least one, up to a multiple of eight.
-        text.extend(std::iter::repeat_n(0, ((length + 8) & !7) - length));
-    }
-    let sum: Vec<u8> = if has_sum { Sha1::digest(&text).to_vec() } else { vec![0; SUM] };
-    text.extend(sum);
-    Some(text)
 }

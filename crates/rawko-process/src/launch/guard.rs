@@ -65,7 +65,7 @@ pub(crate) fn run() -> io::Result<()> {
     input.read_exact(&mut length)?;
     let mut text = vec![0; usize::from_ne_bytes(length)];
     input.read_exact(&mut text)?;
-    let watch: AuthorityWatch = serde_json::from_slice(&text)?;
+    let mut watch: AuthorityWatch = serde_json::from_slice(&text)?;
     let mut order = [0];
     if input.read(&mut order)? == 1 && order[0] == RELEASE {
         return Ok(());

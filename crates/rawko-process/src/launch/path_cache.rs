@@ -19,7 +19,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(3);
 const PATHS_MAX: usize = 65_536;
 
 /// Identity, size and time of the last change.
-type PathStamp = (u64, u64, u64, i64, i64);
+pub(super) type PathStamp = (u64, u64, u64, i64, i64);
 
 struct KnownValue<T> {
     stamp: PathStamp,
@@ -70,7 +70,7 @@ impl<T> SettledValues<T> {
     }
 }
 
-fn stamp(path: &Path) -> Option<PathStamp> {
+pub(super) fn stamp(path: &Path) -> Option<PathStamp> {
     let about = fs::metadata(path).ok()?;
     Some((about.dev(), about.ino(), about.size(), about.ctime(), about.ctime_nsec()))
 }

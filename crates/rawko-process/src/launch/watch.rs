@@ -166,15 +166,22 @@ impl AuthorityWatch {
         lines
     }
 
-    pub(crate) fn restored(&self) -> Vec<String> {
-        self.restored_unless(|_, _| false)
+    pub(crate) fn restored(&mut self) -> Vec<String> {
+        let mut lines = self.restored_unless(|_, _| false);
+        lines.extend(self.reported());
+        lines
+    }
+
+    /// Reports what git's index has now. After the rest: it compares with the files beside it.
+    fn reported(&mut self) -> Vec<String> {
+        if self.is_of_nothing { Vec::new() } else { self.staged.report(&self.project) }
     }
 
     /// The same between two calls, when a person edits files too. Many editors save by putting a new file in the place of
     /// the old one, which is gone then; programs cannot do that: they can move such a file, not remove it.
     pub(super) fn restored_between(&mut self) -> Vec<String> {
         let mut saved = BTreeMap::new();
-        let lines = self.restored_unless(|path, survey| {
+        let mut lines = self.restored_unless(|path, survey| {
             let now = survey.identities();
             let is_gone = |former: &(u64, u64)| !now.values().any(|identity| identity == former);
             let is_saved = self.known.get(path).is_some_and(is_gone);
@@ -182,6 +189,7 @@ impl AuthorityWatch {
             is_saved
         });
         self.known.extend(saved);
+        lines.extend(self.reported());
         lines
     }
 
@@ -241,8 +249,6 @@ impl AuthorityWatch {
                 lines.push(format!("{} is lost: {error}", path.display()));
             }
         }
-        // Last: it compares with the files beside it.
-        lines.extend(self.staged.put_back(&self.project));
         lines
     }
 

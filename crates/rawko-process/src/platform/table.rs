@@ -32,10 +32,15 @@ pub(super) fn runs(pid: i32) -> Option<Vec<(i32, u64)>> {
             return None;
         }
         let thread = at.file_name()?.to_str()?.parse().ok()?;
-        found.push((thread, runs.split_whitespace().nth(2)?.parse().ok()?));
+        found.push((thread, run_count(&runs)?));
     }
     found.sort_unstable();
     Some(found)
+}
+
+/// Reads the third number of a `schedstat`. A kernel that does not count prints 0.
+fn run_count(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(2)?.parse().ok().filter(|runs| *runs > 0)
 }
 
 /// The pipes without a name that a process has as stdin, stdout and stderr.
@@ -74,6 +79,13 @@ mod tests {
         assert_eq!(parse(7, text), Some(expected));
         assert_eq!(parse(7, "7 (cut"), None);
         assert_eq!(parse(7, "7 (cut) S 1 2"), None);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_runs_shows_none() {
+        for (text, expected) in [("812 40 7\n", Some(7)), ("0 0 0\n", None), ("", None)] {
+            assert_eq!(run_count(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -4,60 +4,83 @@ use std::path::Path;
 
 use rawko_process::AuthorityWatch;
 
-fn git(project: &Path, line: &str) -> String {
+/// A program's content of a file of authority.
+const EVIL: &str = "b=$(echo evil | git hash-object -w --stdin)";
+
+fn git(project: &Path, line: &str) {
     let line = format!("git() {{ command git -c user.name=a -c user.email=a@b \"$@\"; }}; {line}");
-    let done = std::process::Command::new("bash").args(["-c", &line]).current_dir(project).output().unwrap();
-    String::from_utf8_lossy(&done.stdout).into_owned()
+    std::process::Command::new("bash").args(["-c", &line]).current_dir(project).output().unwrap();
 }
 
-/// What a line of a program leaves in the index, by version of its format; what the person's `git checkout .` brings.
+/// The lines of a program or of the person, and whether they are reported. The index is never changed.
 #[test]
-fn an_index_brings_no_file_of_authority() {
-    const EVIL: &str = "b=$(echo evil | git hash-object -w --stdin)";
-    for version in [2, 3, 4] {
-        for (line, is_refused, index) in [
-            (
-                format!("{EVIL}; git update-index --add --cacheinfo 100644,$b,.envrc"),
-                true,
-                "AGENTS.md a/b.txt a/c.txt z.txt",
+fn an_index_with_another_content_of_files_of_authority_is_reported() {
+    for (init, line, is_reported) in [
+        ("", format!("{EVIL}; git update-index --add --cacheinfo 100644,$b,.envrc"), true),
+        ("", format!("{EVIL}; git update-index --cacheinfo 100644,$b,AGENTS.md; git commit -qm x"), true),
+        ("", format!("{EVIL}; git update-index --add --cacheinfo 100755,$b,a/.vscode/tasks.json"), true),
+        ("", "git rm -q --cached AGENTS.md".to_owned(), false),
+        ("", "git status".to_owned(), false),
+        // What the person wrote may be staged.
+        ("", "git add -A".to_owned(), false),
+        // What only the person does.
+        ("", "git commit -qam mine; echo again >> AGENTS.md".to_owned(), true),
+        (
+            "",
+            "git checkout -qb other; git commit -qam theirs; git checkout -q -; echo ours > AGENTS.md; \
+             git commit -qam ours; git merge other"
+                .to_owned(),
+            true,
+        ),
+        // Indexes that are not understood.
+        (
+            "",
+            format!(
+                "{EVIL}; git update-index --cacheinfo 100644,$b,AGENTS.md; git update-index --split-index"
             ),
-            (
-                format!("{EVIL}; git update-index --cacheinfo 100644,$b,AGENTS.md; git commit -qm x"),
-                true,
-                "AGENTS.md a/b.txt a/c.txt z.txt",
-            ),
-            (
-                format!(
-                    "{EVIL}; git update-index --add --cacheinfo 100755,$b,a/.vscode/tasks.json; git add -N new.txt"
-                ),
-                true,
-                "AGENTS.md a/b.txt a/c.txt new.txt z.txt",
-            ),
-            ("git rm -q --cached AGENTS.md".to_owned(), false, "a/b.txt a/c.txt z.txt"),
-            // What the person wrote may be staged.
-            ("git add -A".to_owned(), false, ".envrc.mine AGENTS.md CLAUDE.md a/b.txt a/c.txt new.txt z.txt"),
-        ] {
+            true,
+        ),
+        ("", "truncate -s 65M .git/index".to_owned(), true),
+        ("", "truncate -s 90 .git/index".to_owned(), true),
+        ("--object-format=sha256", "git add -A".to_owned(), true),
+        ("--object-format=sha256", "true".to_owned(), false),
+    ] {
+        for version in [2, 3, 4] {
             let project = tempfile::tempdir().unwrap();
             let root = project.path().canonicalize().unwrap();
             git(
                 &root,
                 &format!(
-                    "mkdir a; for f in AGENTS.md a/b.txt a/c.txt z.txt; do echo mine > $f; done; git init -q; git add .; \
-                 git update-index --index-version {version}; git commit -qm first; \
-                 echo more >> AGENTS.md; printf 'a\\r\\n' > CLAUDE.md; echo x > .envrc.mine; echo new > new.txt"
+                    "mkdir a; for f in AGENTS.md a/b.txt z.txt; do echo mine > $f; done; git init -q {init}; git add .; \
+                     git update-index --index-version {version}; git commit -qm first; \
+                     echo more >> AGENTS.md; printf 'a\\r\\n' > CLAUDE.md; echo x > .envrc.mine; echo new > new.txt"
                 ),
             );
-            let mut before = AuthorityWatch::of_project(&root);
-            assert_eq!(before.restore(), Vec::<String>::new(), "{line}");
+            let mut watch = AuthorityWatch::of_project(&root);
+            assert_eq!(watch.restore(), Vec::<String>::new(), "{line}");
             git(&root, &line);
-            let lines = before.restore();
-            assert_eq!(lines.len(), usize::from(is_refused), "{version} {line}: {lines:?}");
-            assert_eq!(before.restore(), Vec::<String>::new(), "{line}");
-            let listed = git(&root, "git ls-files | tr '\\n' ' '; git fsck 2>&1 | grep -i index");
-            assert_eq!(listed.trim_end(), index, "{version} {line}");
-            git(&root, "git checkout .");
-            let found = git(&root, "grep -rl evil . --exclude-dir=.git");
-            assert_eq!(found, "", "{version} {line}: {lines:?}");
+            let index = || std::fs::read(root.join(".git/index")).unwrap();
+            let staged = index();
+            let lines = watch.restore();
+            assert_eq!(lines.len(), usize::from(is_reported), "{version} {init} {line}: {lines:?}");
+            assert_eq!(watch.restore(), Vec::<String>::new(), "reported once: {line}");
+            assert_eq!(index(), staged, "{version} {line}");
         }
     }
+}
+
+#[test]
+fn a_copy_does_not_report_the_index_of_its_project() {
+    let directory = tempfile::tempdir().unwrap();
+    let above = directory.path().canonicalize().unwrap();
+    let (project, copy) = (above.join("project"), above.join("rawko/worktrees/project/copy"));
+    std::fs::create_dir(&project).unwrap();
+    git(&project, "git init -q; echo mine > AGENTS.md; git add .; git commit -qm first");
+    git(&project, &format!("git worktree add -q {}", copy.display()));
+    let mut watch = AuthorityWatch::of_project(&copy);
+    let line = format!("{EVIL}; git update-index --cacheinfo 100644,$b,AGENTS.md");
+    git(&project, &line);
+    assert_eq!(watch.restore(), Vec::<String>::new());
+    git(&copy, &line);
+    assert_eq!(watch.restore().len(), 1);
 }

@@ -125,8 +125,11 @@ impl CommandHooks {
             match hook.run(&input, scene).await {
                 HookResponse::Pass | HookResponse::Context(_) => {}
                 HookResponse::Block(why) => return deny(why),
-                HookResponse::Changed(changed) if changed == input["tool_input"] => {}
-                HookResponse::Changed(changed) => return deny(with_changes(&changed, &input["tool_input"])),
+                HookResponse::Changed(changed) => {
+                    if let Some(why) = with_changes(&changed, &input["tool_input"]) {
+                        return deny(why);
+                    }
+                }
             }
         }
         HookDecision::Pass
@@ -211,23 +214,37 @@ fn message(moment: HookMoment, call: HookedCall<'_>, response: Option<&str>, roo
     all
 }
 
-/// Returns the reason for a call whose input a hook changed. The agent makes the changed call itself, so that all rules
-/// judge it.
-fn with_changes(changed: &Json, given: &Json) -> String {
-    let mut changed = changed.clone();
-    if let (Some(map), Some(given)) = (changed.as_object_mut(), given.as_object())
-        && given.contains_key("path")
-        && let Some(file) = map.remove("file_path")
-        && given.get("file_path") != Some(&file)
-    {
-        map.insert("path".to_owned(), file);
+/// Returns the reason for a call whose input a hook changed; `None` if it is the same. The agent makes the changed call
+/// itself, so that all rules judge it.
+fn with_changes(changed: &Json, given: &Json) -> Option<String> {
+    let (mut changed, mut given) = (changed.clone(), given.clone());
+    name_file_once(&mut changed, &mut given);
+    if changed == given {
+        return None;
     }
     let text = changed.to_string();
-    match text.chars().count() > reply::TEXT_CHARS_MAX {
+    Some(match text.chars().count() > reply::TEXT_CHARS_MAX {
         true => "a hook requires another input of this call, which is too long to show".to_owned(),
         false => format!(
             "a hook requires another input of this call; make the call again with exactly this input: {text}"
         ),
+    })
+}
+
+/// Removes Claude Code's key of the file, which [`input`] added: a hook may return either key, or both.
+fn name_file_once(changed: &mut Json, given: &mut Json) {
+    let (Some(changed), Some(given)) = (changed.as_object_mut(), given.as_object_mut()) else { return };
+    let Some(path) = given.get("path").cloned() else { return };
+    let known = given.remove("file_path");
+    let Some(file) = changed.remove("file_path") else { return };
+    let is_same = |known: &Json| match (known.as_str(), file.as_str()) {
+        (Some(known), Some(file)) => Path::new(known) == Path::new(file),
+        _ => *known == file,
+    };
+    if [known.as_ref(), Some(&path)].into_iter().flatten().any(is_same) {
+        changed.entry("path").or_insert(path);
+    } else {
+        changed.insert("path".to_owned(), file);
     }
 }
 
@@ -243,4 +260,39 @@ fn input(call: HookedCall<'_>, root: &Path) -> Json {
         input.insert("file_path".to_owned(), json!(root.join(path)));
     }
     Json::Object(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hook_returns_unchanged_is_the_same_call() {
+        let call = Value::from_json(json!({"path": "src/a", "content": "x"}));
+        let call = HookedCall { tool: "Write", input: &call, instance: "i", id: "c" };
+        let given = input(call, Path::new("/project"));
+        for (changed, expected) in [
+            (given.clone(), None),
+            (json!({"file_path": "/project/src/a", "content": "x"}), None),
+            (json!({"file_path": "/project/./src/a", "content": "x"}), None),
+            (json!({"file_path": "src/a", "content": "x"}), None),
+            (json!({"path": "src/a", "content": "x"}), None),
+            (
+                json!({"file_path": "/project/src/a", "content": "y"}),
+                Some(json!({"path": "src/a", "content": "y"})),
+            ),
+            (
+                json!({"file_path": "/project/src/b", "path": "src/a", "content": "x"}),
+                Some(json!({"path": "/project/src/b", "content": "x"})),
+            ),
+            (
+                json!({"file_path": "/project/src/a", "path": "src/b", "content": "x"}),
+                Some(json!({"path": "src/b", "content": "x"})),
+            ),
+        ] {
+            let why = with_changes(&changed, &given);
+            let shown = why.map(|why| serde_json::from_str::<Json>(&why[why.find('{').unwrap()..]).unwrap());
+            assert_eq!(shown, expected, "{changed}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::Peer;
 use rmcp::{RoleClient, ServiceError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -43,6 +43,8 @@ pub(super) enum CallPause {
 pub(super) struct McpCall {
     task: AbortTaskOnDrop<Result<CallToolResult, ServiceError>>,
     questions: mpsc::Receiver<ServerQuestion>,
+    /// Resolves when the call is sent.
+    begun: Option<oneshot::Receiver<()>>,
     /// The completions that the server asked for.
     pub(super) sampled: Arc<Sampled>,
     pub(super) turn: Arc<CallTurn>,
@@ -60,14 +62,23 @@ impl McpCall {
         let (askers, own) = (Arc::clone(askers), Arc::clone(&sampled));
         let turn = Arc::clone(&registration.turn);
         let driver = CallDriver { peer, askers, roots, sampler, sampled: own };
+        let (begin, begun) = oneshot::channel();
         let task = tokio::spawn(async move {
             let id = registration.id;
             driver.askers.begin(&registration.turn).await;
+            let _ = begin.send(());
             let result = Askers::during(id, driver.drive(params)).await;
             drop(registration);
             result
         });
-        Self { task: AbortTaskOnDrop(task), questions, sampled, turn }
+        Self { task: AbortTaskOnDrop(task), questions, begun: Some(begun), sampled, turn }
+    }
+
+    /// Waits until the call is sent: calls of a server may run one at a time.
+    pub(super) async fn begun(&mut self) {
+        if let Some(begun) = self.begun.take() {
+            let _ = begun.await;
+        }
     }
 
     /// Continues until the result is there or the server asks.

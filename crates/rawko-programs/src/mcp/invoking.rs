@@ -86,16 +86,19 @@ impl McpServerHandle {
         if !turn.was_disturbed() {
             return first;
         }
+        // It may hold the permit for which the next attempt waits.
+        drop(turn);
         self.has_asked.store(true, Ordering::Release);
-        if occasion.can_ask && self.is_safe_to_repeat(full) {
+        let is_parked = self.parked().contains_key(occasion.key);
+        if occasion.can_ask && !is_parked && self.is_safe_to_repeat(full) {
             // Calls of this server run one at a time now.
             let again = connection.call(&tool, arguments);
             return self.proceed(&connection, again, occasion, given).await;
         }
-        first.map(not_asked)
+        first
     }
 
-    /// Continues a call until it ends or the server asks the person.
+    /// Continues a call until it ends or the server asks the person. The time while it waits for its turn does not count.
     async fn proceed(
         &self,
         connection: &Arc<McpConnection>,
@@ -106,19 +109,23 @@ impl McpServerHandle {
         let name = &self.config.name;
         let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
         let mut is_declined = false;
+        call.begun().await;
+        let reported = |call: &McpCall, outcome: ToolOutcome, is_declined: bool| {
+            let outcome = call.sampled.report(outcome);
+            if is_declined || call.turn.was_disturbed() { not_asked(outcome) } else { outcome }
+        };
         loop {
             let question = match timeout(within, call.proceed()).await {
                 Ok(CallPause::Done(Ok(result))) => {
                     self.facts().supervision.answered();
-                    let outcome = call.sampled.report(outcome(result, &self.settings));
-                    return Ok(if is_declined { not_asked(outcome) } else { outcome });
+                    return Ok(reported(&call, outcome(result, &self.settings), is_declined));
                 }
                 Ok(CallPause::Done(Err(error))) => {
                     let failed = self.failed(connection, &error).await;
-                    return failed.map(|outcome| call.sampled.report(outcome));
+                    return failed.map(|outcome| reported(&call, outcome, false));
                 }
                 Ok(CallPause::Asked(question)) => question,
-                Err(_) => return Ok(call.sampled.report(self.timed_out(within))),
+                Err(_) => return Ok(reported(&call, self.timed_out(within), false)),
             };
             self.has_asked.store(true, Ordering::Release);
             match given.take() {

@@ -41,7 +41,7 @@ mod settings;
 mod supervision;
 #[cfg(feature = "mcp")]
 mod tools;
-#[cfg(feature = "mcp")]
+
 pub use browser::Browser;
 pub use config::{McpConfig, McpOAuth, McpTransport};
 pub use health::{McpHealthState, ServerHealth};

@@ -121,6 +121,18 @@ async fn a_call_that_takes_too_long_ends_and_the_server_lives_on() {
     assert_eq!(servers.health()[0].starts, 1);
 }
 
+/// After a question without a call, the calls of a server run one at a time.
+#[tokio::test]
+async fn waiting_for_another_call_does_not_count_as_time_of_a_call() {
+    let mut config = peer(&[]);
+    config.timeout = Some(Duration::from_secs(3));
+    let servers = start(config);
+    assert!(said(&servers, "mcp__peer__ask", json!({})).await.starts_with("asked"));
+    let nap = || said(&servers, "mcp__peer__nap", json!({"seconds": 2}));
+    let (one, other) = tokio::join!(nap(), nap());
+    assert_eq!((one.as_str(), other.as_str()), ("called nap", "called nap"));
+}
+
 #[tokio::test]
 async fn answers_that_are_errors_and_answers_that_are_too_long() {
     let mut settings = settings();

@@ -1,9 +1,10 @@
-"""An MCP server that misbehaves on demand. Tools: add, crash, exit_quietly, grow, flood, wait, refuse."""
+"""An MCP server that misbehaves on demand. Tools: add, crash, exit_quietly, grow, flood, wait, refuse, ask, nap."""
 
 import json
 import os
 import subprocess
 import sys
+import time
 
 tools = [
     {"name": "add", "description": "adds", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
@@ -13,6 +14,8 @@ tools = [
     {"name": "flood", "inputSchema": {"type": "object"}},
     {"name": "wait", "inputSchema": {"type": "object"}},
     {"name": "refuse", "inputSchema": {"type": "object"}},
+    {"name": "ask", "inputSchema": {"type": "object"}},
+    {"name": "nap", "inputSchema": {"type": "object"}},
     {"name": "env", "inputSchema": {"type": "object"}},
     {"name": "log.all", "inputSchema": {"type": "object"}},
     {"name": "log all", "inputSchema": {"type": "object"}},
@@ -41,6 +44,8 @@ def call(name, arguments):
         return text("grew")
     if name == "flood":
         return text("x" * arguments["bytes"])
+    if name == "nap":
+        time.sleep(arguments["seconds"])
     if name == "env":
         return text(",".join(sorted(os.environ)))
     return text(f"called {name}")
@@ -53,7 +58,11 @@ def main():
         subprocess.Popen(["sleep", argument], stdout=subprocess.DEVNULL)
     for line in sys.stdin:
         message = json.loads(line)
-        number, method = message.get("id"), message["method"]
+        number, method = message.get("id"), message.get("method")
+        if method is None:
+            # The answer to the question of `ask`, whose call has the same number.
+            send({"id": number, "result": text("asked")})
+            continue
         if method == "initialize":
             version = message["params"]["protocolVersion"]
             info = {"name": "peer", "version": "1"}
@@ -66,6 +75,9 @@ def main():
             name = message["params"]["name"]
             if name == "refuse":
                 send({"id": number, "error": {"code": -32602, "message": "the arguments are wrong"}})
+            elif name == "ask":
+                form = {"message": "Which?", "requestedSchema": {"type": "object", "properties": {}}}
+                send({"id": number, "method": "elicitation/create", "params": form})
             elif name != "wait":
                 send({"id": number, "result": call(name, message["params"].get("arguments", {}))})
         elif number is not None:

@@ -80,6 +80,7 @@ pub(crate) fn spawn_process(
         authority,
         start: Some(start),
         looked: Instant::now(),
+        look: None,
     };
     Ok(tokio::spawn(async move {
         serve(pipe, connections, ConnectionOrigin::Own { agent, again }).await;
@@ -98,12 +99,15 @@ struct Pipe {
     /// From the start to the first message.
     start: Option<WatchedCall>,
     looked: Instant,
+    /// The look that the last message began.
+    look: Option<JoinHandle<()>>,
 }
 
 impl Pipe {
-    /// Returns true if files of authority have to be looked at again.
+    /// Returns true if files of authority have to be looked at again. A look may take longer than the time between two.
     fn is_look_due(&mut self) -> bool {
-        let is_due = self.start.is_none() && self.looked.elapsed() >= LOOK_EVERY;
+        let is_running = self.look.as_ref().is_some_and(|look| !look.is_finished());
+        let is_due = self.start.is_none() && !is_running && self.looked.elapsed() >= LOOK_EVERY;
         if is_due {
             self.looked = Instant::now();
         }
@@ -119,7 +123,7 @@ impl Transport for Pipe {
             tokio::task::spawn_blocking(move || drop(start));
         } else if self.is_look_due() {
             let authority = self.authority.clone();
-            tokio::spawn(async move { authority.look().await });
+            self.look = Some(tokio::spawn(async move { authority.look().await }));
         }
         incoming
     }

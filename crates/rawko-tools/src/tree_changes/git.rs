@@ -111,15 +111,16 @@ impl GitCommand<'_> {
             return Some(GitEffect::Removes);
         }
         let others = self.positional();
-        if self.has(&["-b", "-B", "--orphan"]) {
-            return self.whole_if(others.len() > 1);
+        let is_forced = self.has(&["--force"]) || self.has_letter('f');
+        if self.has(&["-b", "-B", "--orphan"]) && !(is_forced && others.is_empty()) {
+            return self.whole_if(!others.is_empty());
         }
         let exists = |word: &Word| {
             let text = word.known().unwrap_or(".");
             self.bases.iter().any(|base| base.join(text).symlink_metadata().is_ok())
         };
         match others.as_slice() {
-            [] => (self.has(&["-f", "--force"]) && self.is_above_repository()).then_some(GitEffect::Resets),
+            [] => (is_forced && self.is_above_repository()).then_some(GitEffect::Resets),
             [only] if !exists(only) && !only.known().is_some_and(|text| text.starts_with(':')) => {
                 self.whole_if(true)
             }
@@ -140,19 +141,12 @@ impl GitCommand<'_> {
             "list" | "show" | "drop" | "clear" | "create" | "store" => None,
             "pop" | "apply" | "branch" => self.whole_if(true),
             "push" | "save" if self.reads_paths() => Some(GitEffect::Removes),
-            "push" => match paths.or_else(|| self.stashed(&others)) {
+            "push" => match paths.or_else(|| others.get(1..).map(<[_]>::to_vec)) {
                 Some(paths) if !paths.is_empty() => self.paths_cover(paths).then_some(GitEffect::Removes),
                 Some(_) | None => self.is_above_repository().then_some(GitEffect::Removes),
             },
             _ => self.is_above_repository().then_some(GitEffect::Removes),
         }
-    }
-
-    /// Returns the paths of `git stash push PATH…`, without the message.
-    fn stashed<'w>(&self, others: &[&'w Word]) -> Option<Vec<&'w Word>> {
-        let has_message = self.has(&["-m", "--message"]);
-        let paths = others.get(1 + usize::from(has_message)..)?;
-        (!paths.is_empty()).then(|| paths.to_vec())
     }
 
     fn whole_if(&self, replaces: bool) -> Option<GitEffect> {
@@ -201,20 +195,43 @@ impl GitCommand<'_> {
         }
     }
 
-    /// Returns the words that are neither options nor after `--`.
+    /// Returns the words that are neither options, nor values of options, nor after `--`.
     fn positional(&self) -> Vec<&Word> {
+        // `-` is the previous branch.
+        let is_option = |word: &Word| word.known().is_some_and(|text| text.starts_with('-') && text != "-");
+        self.words().filter(|word| !is_option(word)).collect()
+    }
+
+    /// Returns the words before `--` that are no values of options.
+    fn words(&self) -> impl Iterator<Item = &Word> {
         let mut before = self.args.iter().take_while(|word| !word.is("--"));
-        let mut found = Vec::new();
-        while let Some(word) = before.next() {
-            match word.known() {
-                // Their values are no paths.
-                Some("-e" | "--exclude" | "-s" | "--source") => drop(before.next()),
-                // `-` is the previous branch.
-                Some(text) if text.starts_with('-') && text != "-" => {}
-                Some(_) | None => found.push(word),
+        std::iter::from_fn(move || {
+            let word = before.next()?;
+            if word.known().is_some_and(|text| self.takes_next(text)) {
+                before.next();
             }
+            Some(word)
+        })
+    }
+
+    /// Returns true for an option whose value is the next word.
+    fn takes_next(&self, option: &str) -> bool {
+        let (letters, long) = self.options_with_value();
+        let is_cluster = |text: &&str| !text.starts_with('-');
+        let cluster = option.strip_prefix('-').filter(is_cluster);
+        let value = cluster.and_then(|cluster| cluster.split_once(letters));
+        long.contains(&option) || value.is_some_and(|(_, attached)| attached.is_empty())
+    }
+
+    /// The options of the command that take a value: letters, and long ones. The value may follow a letter at once.
+    fn options_with_value(&self) -> (&'static [char], &'static [&'static str]) {
+        match self.name {
+            "checkout" => (&['b', 'B'], &["--orphan"]),
+            "clean" => (&['e'], &["--exclude"]),
+            "restore" => (&['s'], &["--source"]),
+            "stash" => (&['m'], &["--message"]),
+            _ => (&[], &[]),
         }
-        found
     }
 
     fn after_dashes(&self) -> Option<Vec<&Word>> {
@@ -224,12 +241,15 @@ impl GitCommand<'_> {
     }
 
     fn has(&self, options: &[&str]) -> bool {
-        self.args.iter().any(|word| options.iter().any(|option| word.is(option)))
+        self.words().any(|word| options.iter().any(|option| word.is(option)))
     }
 
+    /// Returns true for a letter in a cluster of options, before the value of one.
     fn has_letter(&self, letter: char) -> bool {
-        self.args.iter().filter_map(Word::known).any(|text| {
-            text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(letter))
+        let (letters, _) = self.options_with_value();
+        self.words().filter_map(Word::known).any(|text| {
+            let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            cluster.and_then(|rest| rest.split(letters).next()).is_some_and(|rest| rest.contains(letter))
         })
     }
 

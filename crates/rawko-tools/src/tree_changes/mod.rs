@@ -63,11 +63,14 @@ fn change(simple: &Simple, coverage: &GateCoverage<'_>) -> Option<TreeChange> {
 mod tests {
     use super::*;
 
-    const REFUSED: [&str; 46] = [
+    const REFUSED: [&str; 57] = [
         "git checkout -- .",
         "git checkout .",
         "git checkout HEAD~1 -- ./",
         "git checkout -f",
+        "git checkout -qf",
+        "git checkout -fq",
+        "git checkout -f -b fix",
         "git checkout -- ':/'",
         "git checkout -- '*.json'",
         "git checkout -- .cl*",
@@ -82,6 +85,14 @@ mod tests {
         "git clean -fdx",
         "git clean -f -d -- .",
         "git clean -fdx -e node_modules",
+        "git clean -fdx -enode_modules",
+        "git clean -fdxenode_modules",
+        "git clean -fdx -e -n",
+        "git clean -fdx -- . -n",
+        "git stash -m list",
+        "git stash -um list",
+        "git stash push -m wip .",
+        "git restore -qs HEAD .",
         "git reset --hard",
         "git -C . reset --hard HEAD~1",
         "cd src; git reset --hard",
@@ -130,12 +141,14 @@ mod tests {
         "ls -A | xargs rm -rf",
         "find . -type f | while read f; do rm \"$f\"; done",
     ];
-    const FREE: [&str; 46] = [
+    const FREE: [&str; 53] = [
         "git status",
         "git checkout -- src/x",
         "git checkout src/a.py",
         "git checkout HEAD -- src",
         "git checkout -b fix",
+        "git checkout -bfix",
+        "git checkout -qb fix",
         "git checkout -- 'src/*.py'",
         "git checkout -- . ':!.claude' ':!.rawko'",
         "git restore src/a.py",
@@ -143,8 +156,13 @@ mod tests {
         "git stash list",
         "git stash show -p",
         "git stash push -- src",
+        "git stash -m wip -- src/a",
+        "git stash push -m wip src",
         "git stash push -- . ':!.claude' ':!.rawko'",
         "git clean -n",
+        "git clean -dne x",
+        "git clean -fdn -enode_modules",
+        "git restore -sHEAD src",
         "git clean -fd src",
         "cd src && git clean -fd",
         "cd src && git checkout -- .",
