@@ -14,8 +14,18 @@ pub(crate) const WRONG_TYPE: &str = "rawko::scenario::wrong_type";
 const MISSING: &str = "rawko::scenario::missing";
 pub(crate) const BAD_VALUE: &str = "rawko::scenario::bad_value";
 
-const FILE_KEYS: &[&str] =
-    &["description", "chart", "with", "services", "agents", "env", "input", "open_gate", "faults", "scenarios"];
+const FILE_KEYS: &[&str] = &[
+    "description",
+    "chart",
+    "with",
+    "services",
+    "agents",
+    "env",
+    "input",
+    "open_gate",
+    "faults",
+    "scenarios",
+];
 const SCENARIO_KEYS: &[&str] =
     &["name", "description", "services", "agents", "env", "input", "open_gate", "steps", "faults"];
 const STEP_KEYS: &[&str] = &["send", "data", "advance", "expect", "description"];

@@ -126,7 +126,7 @@ impl GitCommand<'_> {
             }
             [_] => self.paths_cover(others).then_some(GitEffect::Removes),
             [first, paths @ ..] => {
-                let first = exists(first).then(|| vec![*first]).unwrap_or_default();
+                let first = Some(*first).filter(|first| exists(first));
                 let paths = first.into_iter().chain(paths.iter().copied()).collect();
                 self.paths_cover(paths).then_some(GitEffect::Removes)
             }

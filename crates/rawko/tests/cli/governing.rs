@@ -147,7 +147,9 @@ fn a_saved_trace_of_verify_fails_in_a_project_that_allows_less() {
 #[test]
 fn settings_with_errors_stop_a_simulation() {
     let files = [("probe.yaml", PROBE), ("none.jsonl", "")];
-    for settings in ["governance: [\n", "governance: {deny: ['charge_['], allow: ['*']}\n", "governence: {}\n"] {
+    for settings in
+        ["governance: [\n", "governance: {deny: ['charge_['], allow: ['*']}\n", "governence: {}\n"]
+    {
         let dir = directory(&[&files[..], &[(".rawko/config.yaml", settings)]].concat());
         let simulate = ["simulate", "probe.yaml", "--events", "none.jsonl"];
         let refused = run(dir.path(), &simulate, "");

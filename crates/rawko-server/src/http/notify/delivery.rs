@@ -57,7 +57,8 @@ impl Delivery {
                 }
                 let key = key_of(&self.receiver.name, ask);
                 // Sending takes time, and requests are answered meanwhile.
-                let is_pending = || asks.borrow().iter().any(|(_, it)| key_of(&self.receiver.name, it) == key);
+                let is_pending =
+                    || asks.borrow().iter().any(|(_, it)| key_of(&self.receiver.name, it) == key);
                 if self.outbox().is_due(&key, self.app.now_ms()) && is_pending() {
                     let outcome = self.send(chart, ask, &key).await;
                     self.outbox().note(&key, outcome, self.app.now_ms());
