@@ -101,7 +101,7 @@ statechart:
       invoke:
         id: ask
         src: agent:writer
-        input: {prompt: Write.}
+        input: {prompt: \"'Write.'\"}
         onDone: done
         onError: {target: failed, actions: [{type: assign, context_updates: {outcome: event.data.category}}]}
     done: {type: final, output: \"'done'\"}
