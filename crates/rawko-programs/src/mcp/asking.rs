@@ -160,9 +160,7 @@ impl Askers {
             return cancelled();
         }
         let answered = answered.await;
-        if let Some(turn) = turn {
-            self.begin(&turn).await;
-        }
+        self.begin(&turn).await;
         match answered {
             Ok(result) if result.action == ElicitationAction::Accept => completed(result, schema.as_ref()),
             Ok(result) => result,
@@ -170,26 +168,31 @@ impl Askers {
         }
     }
 
-    /// Returns where a question goes, and the call if it had to be inferred: that call lets others run until the answer.
-    fn asker(&self) -> Option<(mpsc::Sender<ServerQuestion>, Option<Arc<CallTurn>>)> {
+    /// Returns where a question goes, and the turn of its call, which lets others run until the answer.
+    fn asker(&self) -> Option<(mpsc::Sender<ServerQuestion>, Arc<CallTurn>)> {
         let open = self.open();
-        if let Some(own) = own(&open) {
-            return Some((own.questions.clone(), None));
-        }
+        let call = match own(&open) {
+            Some(own) => own,
+            None => self.inferred(&open)?,
+        };
+        call.turn.is_asking.store(true, Ordering::Release);
+        call.turn.keep(None);
+        Some((call.questions.clone(), Arc::clone(&call.turn)))
+    }
+
+    /// Returns the call of a question that does not name it.
+    fn inferred<'c>(&self, open: &'c [AskingCall]) -> Option<&'c AskingCall> {
         self.is_serial.store(true, Ordering::Release);
         let may_ask: Vec<&AskingCall> = open.iter().filter(|call| call.turn.may_ask()).collect();
         let only = if open.len() == 1 { open.first() } else { None };
-        let call = match may_ask.as_slice() {
+        match may_ask.as_slice() {
             [call] => Some(*call),
             [] => only,
             several => {
                 several.iter().for_each(|call| call.turn.was_disturbed.store(true, Ordering::Release));
                 None
             }
-        }?;
-        call.turn.is_asking.store(true, Ordering::Release);
-        call.turn.keep(None);
-        Some((call.questions.clone(), Some(Arc::clone(&call.turn))))
+        }
     }
 
     /// Returns the completions of the call that a request belongs to.
@@ -283,5 +286,25 @@ mod tests {
         other.answer.send(accepted()).unwrap();
         assert_eq!(second.await.action, ElicitationAction::Accept);
         assert!(!b.turn.was_disturbed());
+    }
+
+    #[tokio::test]
+    async fn a_call_that_names_itself_lets_others_run_until_the_answer() {
+        let askers = Arc::<Askers>::default();
+        askers.is_serial.store(true, Ordering::Release);
+        let sampled = Arc::default();
+        let ((a, mut questions), (b, _others)) = (askers.register(&sampled), askers.register(&sampled));
+        askers.begin(&a.turn).await;
+        let asking = Askers::during(a.id, askers.ask(question()));
+        tokio::pin!(asking);
+        let asked = tokio::select! {
+            question = questions.recv() => question.unwrap(),
+            _ = &mut asking => panic!("not answered yet"),
+        };
+        let turn = tokio::time::timeout(std::time::Duration::from_secs(5), askers.begin(&b.turn)).await;
+        assert!(turn.is_ok(), "the person thinks");
+        drop(b);
+        asked.answer.send(PersonReply::Declined.into_result()).unwrap();
+        assert_eq!(asking.await.action, ElicitationAction::Decline);
     }
 }
