@@ -138,7 +138,10 @@ impl FormField {
         let all = self.schema.get("enum").as_list().unwrap_or_default().iter();
         let own = all.map(Value::to_json).find(|choice| match choice {
             Json::String(choice) => choice == text,
-            other => other.to_string() == text,
+            other => {
+                let shown = other.to_string();
+                shown == text
+            }
         });
         Ok(Some(own.unwrap_or_else(|| Json::from(text))))
     }
