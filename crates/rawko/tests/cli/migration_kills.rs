@@ -61,7 +61,6 @@ fn held(dir: &Path) -> Vec<HeldInstance> {
         timers.sort_unstable();
         let open = snapshot
             .pending()
-            .into_iter()
             .map(|open| format!("{} {} {} {}", open.id, open.src, open.input, open.attempt));
         let records = store.records(row.key, 0, usize::MAX).unwrap();
         let migrated = records.iter().filter(|record| record.kind == RecordKind::Migrated).count();

@@ -132,7 +132,7 @@ fn rawko(project: &Project, args: &[&str], is_portable: bool) -> Command {
 fn assert_held(what: &str, project: &Project, said: &str) {
     let is_evil =
         |name: &&str| fs::read_to_string(project.dir.path().join(name)).is_ok_and(|it| it == "EVIL");
-    let left: Vec<&str> = FILES.into_iter().filter(|name| is_evil(&name)).collect();
+    let left: Vec<&str> = FILES.into_iter().filter(|name| is_evil(name)).collect();
     assert!(left.is_empty(), "{what}: {left:?} {said}");
     assert_eq!(fs::read_to_string(project.dir.path().join("AGENTS.md")).unwrap(), "mine", "{what}");
     println!("{what}: {} of {} held", FILES.len(), FILES.len());

@@ -100,6 +100,7 @@ fn killed_workers_start_no_finished_agent_again() {
 }
 
 /// Runs the fan-out of a project to its end while workers are killed.
+#[expect(clippy::print_stdout, reason = "the nightly tier reports the numbers")]
 fn killed_fan_out(dir: &TempDir, items: usize, expected: &Json) {
     let site = Site::new(dir.path(), &RestateOptions::default());
     let address = free_address();
