@@ -178,9 +178,9 @@ fn queued_tasks_run_by_priority_and_two_at_a_time_on_restate() {
         let queued = site.place.run(&format!("task {id} --queue --chart job.yaml --id {id}{more}"));
         assert_eq!(queued.code, Some(0), "{queued:?}");
     };
-    // Workers take tasks as they come.
     queue("a", "");
     queue("b", "");
+    let _running = process(&site.place, "queue", &["queue", "run"]);
     wait_for("two tasks", || log().len() == 2);
     queue("c", "");
     queue("d", " --priority 5");
