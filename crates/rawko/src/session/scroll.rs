@@ -43,8 +43,8 @@ pub(crate) struct Scroll {
     thought: String,
     /// The last line of the running command.
     output: String,
-    /// Calls without a result, and the diffs of edits, which only show before the file changes.
-    calls: HashMap<String, (Value, String)>,
+    /// Calls without a result by instance and id, and the diffs of edits, which only show before the file changes.
+    calls: HashMap<(Arc<str>, String), (Value, String)>,
     /// The model of each agent's last completion.
     models: HashMap<Arc<str>, String>,
     folds: Folds,
@@ -116,7 +116,8 @@ impl Scroll {
     fn take_calls(&mut self, entry: &JournalEntry, data: &Value) {
         for call in data.get("tool_calls").as_list().unwrap_or_default() {
             let id = call.get("id").as_str().unwrap_or_default().to_owned();
-            self.calls.insert(id, (call.clone(), self.diff_of(call, entry.seq)));
+            let key = (Arc::clone(&entry.instance), id);
+            self.calls.insert(key, (call.clone(), self.diff_of(call, entry.seq)));
         }
         if let Some(model) = data.get("model").as_str() {
             self.models.insert(Arc::clone(&entry.instance), model.to_owned());

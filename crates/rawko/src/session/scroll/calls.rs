@@ -30,8 +30,14 @@ impl Scroll {
             }
             _ => return None,
         };
-        let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
+        let (call, diff) = self.ended_call(entry, &result)?;
         Some((call, diff, result))
+    }
+
+    /// Takes the call of a result. Agents that work at the same time may use the same ids.
+    fn ended_call(&mut self, entry: &JournalEntry, result: &Value) -> Option<(Value, String)> {
+        let id = result.get("id").as_str().unwrap_or_default().to_owned();
+        self.calls.remove(&(Arc::clone(&entry.instance), id))
     }
 
     /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
@@ -42,8 +48,7 @@ impl Scroll {
         console: &mut Console,
     ) -> Result<(), CommandFailure> {
         for result in data.get("results").as_list().unwrap_or_default() {
-            let id = result.get("id").as_str().unwrap_or_default();
-            if let Some((call, diff)) = self.calls.remove(id) {
+            if let Some((call, diff)) = self.ended_call(entry, result) {
                 self.tell_call(&entry.instance, (&call, &diff), result, console)?;
             }
         }
@@ -61,8 +66,7 @@ impl Scroll {
         let last = messages.and_then(|messages| messages.after.as_list()?.last().cloned());
         let results = last.map(|last| last.get("parts").clone()).unwrap_or_default();
         for result in results.as_list().unwrap_or_default() {
-            let id = result.get("id").as_str().unwrap_or_default();
-            if let Some((call, diff)) = self.calls.remove(id) {
+            if let Some((call, diff)) = self.ended_call(entry, result) {
                 self.output.clear();
                 self.tell_call(&entry.instance, (&call, &diff), result, console)?;
             }

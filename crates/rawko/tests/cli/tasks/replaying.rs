@@ -1,6 +1,6 @@
 //! A replay of a task in its own words, without states and context.
 
-use super::project::{ARBITER, LOOP, SETTINGS, project, team};
+use super::project::{ARBITER, LOOP, SETTINGS, agent, project, team};
 use crate::support::run;
 
 #[test]
@@ -32,4 +32,38 @@ fn a_task_is_replayed_in_the_words_of_its_session() {
     let whole = run(dir.path(), &["history", "fix", "-v"], "").stdout;
     assert!(whole.contains("currentMode"), "{whole}");
     assert_eq!(run(dir.path(), &["replay", "fix", "--json"], "").code, Some(2), "only with --decisions");
+}
+
+/// Providers number the calls of each conversation, so agents that work at the same time use the same ids.
+#[test]
+fn calls_of_agents_that_work_at_the_same_time_keep_their_results() {
+    let script = r#"
+- agent: worker
+  steps:
+    - {tool_calls: [{name: Task, input: {agent: helper, prompt: one}}, {name: Task, input: {agent: other, prompt: two}}]}
+    - {text: Both.}
+- agent: helper
+  steps:
+    - {tool_calls: [{name: Bash, input: {command: "while grep -q 'int(count)' stock.py; do sleep 0.05; done; echo first; echo second"}}]}
+    - {text: Helped.}
+- agent: other
+  steps:
+    - {tool_calls: [{name: Edit, input: {path: stock.py, old_string: int(count), new_string: float(count)}}]}
+    - {text: Edited.}
+"#;
+    let agents =
+        [agent("worker", "transitions: {onSuccess: complete}\n"), agent("helper", ""), agent("other", "")];
+    let settings = "governance: {allow: ['agent:*']}\nmemories: {remember: false}\n\
+                    providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n";
+    let dir = project(settings, &agents, script);
+    // The arbiter has no script and the check fails: only the work of the agents counts here.
+    run(dir.path(), &["task", "Do it", "--id", "t", "--agent", "worker"], "");
+    let told = run(dir.path(), &["replay", "t"], "").stdout;
+    let line = |text: &str| {
+        told.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{told}"))
+    };
+    assert!(line("✓ Bash while").contains("— first"), "{told}");
+    assert!(!line("✓ Edit stock.py").contains("—"), "an edit has its diff: {told}");
+    assert!(told.contains("    -int(count)\n    +float(count)\n"), "{told}");
+    assert_eq!(told.matches("✓ Task").count(), 2, "{told}");
 }
