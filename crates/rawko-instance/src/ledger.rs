@@ -157,7 +157,7 @@ pub(crate) fn least(one: &Value, other: &Value) -> Value {
     for (key, limit) in right.iter() {
         let is_less = match (limit.as_f64(), left.get(key).and_then(Value::as_f64)) {
             (Some(limit), Some(known)) => limit < known,
-            // What is no number limits nothing.
+            // An entry that is no number limits nothing.
             (None, _) => false,
             (Some(_), None) => true,
         };

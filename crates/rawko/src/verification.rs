@@ -161,7 +161,7 @@ fn step(event: &Value) -> Value {
     }
 }
 
-/// Writes scenarios of a chart. With an open gate they play as explored, whatever the project allows.
+/// Writes scenarios of a chart. With an open gate they play as explored, also where the project refuses a call.
 pub(crate) fn save(
     path: &Path,
     chart: &Path,

@@ -1213,6 +1213,8 @@ export interface SimulationRequest {
   input?: Value;
   /** File name, for messages. */
   name?: string | null;
+  /** Allows calls that the project's `governance` refuses, as in traces of `verify`. */
+  open_gate?: boolean;
   /** Stubs of services, as `rawko simulate --services` reads them. */
   services?: Value;
   /** Events `{"type": …, "data": …}` and times `{"advance": "24h"}`, in order; at most 500. */

@@ -108,7 +108,7 @@ statechart:
     failed: {type: final, tags: [failed], output: context.outcome}
 ";
 
-/// The caller's budget only narrows, whatever it is written as.
+/// The budget of the caller only narrows, in any notation.
 #[tokio::test]
 async fn a_budget_in_the_context_never_widens_that_of_the_chart() {
     let narrowed = BOTH.replace("tokens: 0,", "tokens: 1000,");

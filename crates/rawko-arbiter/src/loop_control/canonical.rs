@@ -40,7 +40,7 @@ fn without_numbers(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Returns true for an argument that selects a part of a file. Other numbers name what is read: `{number: 12}`.
+/// Returns true for an argument that selects a part of a file. Other numbers name the thing: `{number: 12}`.
 fn is_place(key: &str) -> bool {
     ["offset", "limit", "line", "lines"].contains(&key) || key.starts_with("start") || key.starts_with("end")
 }

@@ -1294,6 +1294,8 @@ class SimulationRequest(TypedDict):
     """Input of the chart: an object."""
     name: NotRequired[str | None]
     """File name, for messages."""
+    open_gate: NotRequired[bool]
+    """Allows calls that the project's `governance` refuses, as in traces of `verify`."""
     services: NotRequired[Value]
     """Stubs of services, as `rawko simulate --services` reads them."""
     stimuli: NotRequired[list[Value]]
