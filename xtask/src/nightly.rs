@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::root;
 use crate::tools;
-use crate::unprivileged::Nobody;
+use crate::unprivileged::UnprivilegedUser;
 
 /// One program to run.
 struct Job {
@@ -237,7 +237,7 @@ const JOBS: [Job; 24] = [
         result: "ordinary: ",
     },
     Job {
-        name: OF_NOBODY,
+        name: UNPRIVILEGED_JOB,
         package: "rawko",
         test: "escapes",
         filter: "",
@@ -246,7 +246,9 @@ const JOBS: [Job; 24] = [
         result: "test result",
     },
 ];
-const OF_NOBODY: &str = "escapes-nobody";
+
+/// The job that runs as another user.
+const UNPRIVILEGED_JOB: &str = "escapes-unprivileged";
 
 /// Result of one job.
 struct Outcome {
@@ -306,12 +308,12 @@ impl Job {
     }
 
     fn run(&self, amount: u64) -> Result<Outcome> {
-        let nobody = if self.name == OF_NOBODY { Nobody::new()? } else { None };
+        let user = if self.name == UNPRIVILEGED_JOB { UnprivilegedUser::new()? } else { None };
         let command = self.arguments().join(" ");
         report(&format!("{}: {}={amount} cargo {command}", self.package, self.variable));
         let from = Instant::now();
         let mut child = Command::new("cargo")
-            .args(nobody.iter().flat_map(Nobody::options))
+            .args(user.iter().flat_map(UnprivilegedUser::options))
             .args(self.arguments())
             .env(self.variable, amount.to_string())
             .current_dir(root())
@@ -372,7 +374,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page, ordinary, escapes-nobody";
+        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page, ordinary, escapes-unprivileged";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

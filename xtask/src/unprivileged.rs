@@ -8,21 +8,22 @@ use anyhow::{Context, Result};
 
 use crate::run::run;
 
-const NOBODY: &str = "65534";
+/// User and group id that own no files.
+const USER_ID: &str = "65534";
 
 /// The home of an unprivileged user, removed afterwards.
-pub(crate) struct Nobody(PathBuf);
+pub(crate) struct UnprivilegedUser(PathBuf);
 
-impl Nobody {
+impl UnprivilegedUser {
     /// `None` if this process is unprivileged itself.
     pub(crate) fn new() -> Result<Option<Self>> {
         let id = Command::new("id").arg("-u").output().context("cannot start `id`")?;
         if id.stdout.trim_ascii() != b"0" {
             return Ok(None);
         }
-        let home = Self(std::env::temp_dir().join(format!("rawko-nobody-{}", std::process::id())));
+        let home = Self(std::env::temp_dir().join(format!("rawko-unprivileged-{}", std::process::id())));
         fs::create_dir_all(home.0.join("tmp"))?;
-        let owner = format!("{NOBODY}:{NOBODY}");
+        let owner = format!("{USER_ID}:{USER_ID}");
         run("chown", &["-R", &owner, &home.0.to_string_lossy()], &[])?;
         Ok(Some(home))
     }
@@ -31,14 +32,14 @@ impl Nobody {
     pub(crate) fn options(&self) -> [String; 2] {
         let home = self.0.display();
         let words = format!(
-            "setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups env HOME={home} TMPDIR={home}/tmp USER=nobody \
+            "setpriv --reuid {USER_ID} --regid {USER_ID} --clear-groups env HOME={home} TMPDIR={home}/tmp USER=nobody \
              LOGNAME=nobody"
         );
         ["--config".to_owned(), format!("target.'cfg(unix)'.runner = \"{words}\"")]
     }
 }
 
-impl Drop for Nobody {
+impl Drop for UnprivilegedUser {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

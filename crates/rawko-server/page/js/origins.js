@@ -11,7 +11,7 @@ const settled = new Map();
 /** Top-level instances, by the requesting instance. */
 const tops = new Map();
 
-/** What is known about the origin of a request without asking. The id of a descendant begins with that of its root and a dot. */
+/** The origin of a request as far as the page knows it without a request. The id of a descendant begins with that of its root and a dot. */
 export const originNow = (ask) =>
   settled.get(askKey(ask)) ?? { root: ask.id.split('.')[0], title: ask.id.split('.')[0], chart: '', message: null };
 

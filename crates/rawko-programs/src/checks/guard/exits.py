@@ -178,7 +178,7 @@ def _guard():
             register(verify, True)
         return function
 
-    # What is registered first runs last.
+    # The function that is registered first runs last.
     register(ended)
     register(verify, True)
     atexit.register = registered

@@ -58,12 +58,12 @@ fn calls_of_agents_that_work_at_the_same_time_keep_their_results() {
     let dir = project(settings, &agents, script);
     // The arbiter has no script and the check fails: only the work of the agents counts here.
     run(dir.path(), &["task", "Do it", "--id", "t", "--agent", "worker"], "");
-    let told = run(dir.path(), &["replay", "t"], "").stdout;
+    let replayed = run(dir.path(), &["replay", "t"], "").stdout;
     let line = |text: &str| {
-        told.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{told}"))
+        replayed.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{replayed}"))
     };
-    assert!(line("✓ Bash while").contains("— first"), "{told}");
-    assert!(!line("✓ Edit stock.py").contains("—"), "an edit has its diff: {told}");
-    assert!(told.contains("    -int(count)\n    +float(count)\n"), "{told}");
-    assert_eq!(told.matches("✓ Task").count(), 2, "{told}");
+    assert!(line("✓ Bash while").contains("— first"), "{replayed}");
+    assert!(!line("✓ Edit stock.py").contains("—"), "an edit has its diff: {replayed}");
+    assert!(replayed.contains("    -int(count)\n    +float(count)\n"), "{replayed}");
+    assert_eq!(replayed.matches("✓ Task").count(), 2, "{replayed}");
 }
