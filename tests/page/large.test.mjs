@@ -111,6 +111,12 @@ test('first paint and interaction are measured', async () => {
 test('the requests behind a list, an instance and the end of a journal are measured', async () => {
   const requests = {
     'a page of 50 instances': ['instances?limit=50', (answer) => assert.equal(answer.instances.length, 50)],
+    ...Object.fromEntries(
+      ['title', 'outcome', 'cost', 'steps', 'updated', 'created&order=asc'].map((sort) => [
+        `a page by ${sort}`,
+        [`instances?limit=50&sort=${sort}`, (answer) => assert.equal(answer.instances.length, 50)],
+      ]),
+    ),
     'one instance': ['instances/count-00777', (answer) => assert.equal(answer.id, 'count-00777')],
     'the last 50 of 100,000 steps': ['instances/long/journal?from=99951&limit=50', (answer) => assert.equal(answer.entries.at(-1).step, 100_000)],
   };

@@ -79,6 +79,22 @@ test('search goes over text, and orders and filters hold in it', async () => {
   await close();
 });
 
+test('an order is one over all rows, and follows what happens', async () => {
+  const { page, close } = await visit(browser, server.address, '#/instances');
+  const first = (name) =>
+    page.waitForFunction((name) => document.querySelector('[data-index="0"]:not([hidden]) .row-name')?.textContent === name, name);
+  await page.selectOption('[aria-label=Order]', 'oldest');
+  await first('order-1');
+  await page.selectOption('[aria-label=Order]', 'steps');
+  await first('short');
+  await page.selectOption('[aria-label=Order]', 'updated');
+  await first('short');
+  await server.post('instances/order-4/pause', {});
+  await first('order-4');
+  await server.post('instances/order-4/resume', {});
+  await close();
+});
+
 test('a list that does not have all rows says so', async () => {
   const { page, close } = await visit(browser, server.address, '#/approvals');
   const row = (at) => ({ id: `row-${at}`, chart: 'order', status: 'waiting', waits_for: 'person', step: at, updated_ms: at, created_ms: at, spent: { tokens: 0, cost_usd: at }, configuration: [] });
@@ -93,9 +109,11 @@ test('a list that does not have all rows says so', async () => {
     assert.deepEqual([query.get('q'), query.get('status')], ['bell', 'stalled'], 'the server filters');
     return route.fulfill({ json: { results: [row(1), row(2)], complete: false } });
   });
+  const asked = page.waitForRequest((request) => new URL(request.url()).searchParams.get('sort') === 'cost');
   await page.evaluate(() => (location.hash = '#/instances?sort=cost'));
-  await page.waitForSelector('.list-hint:has-text("the latest 2,000 of 10,000")');
+  await asked;
   await page.waitForSelector('.view-head:has-text("10,000")');
+  assert.equal(await page.locator('.list-hint:visible').count(), 0, 'the server sorts all of them');
   await page.evaluate(() => (location.hash = '#/instances?q=bell&filter=stalled'));
   await page.waitForSelector('.list-hint:has-text("Not all results")');
   await shown(page, ['row-1', 'row-2']);

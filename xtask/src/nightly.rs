@@ -27,7 +27,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 24] = [
+const JOBS: [Job; 26] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -81,6 +81,25 @@ const JOBS: [Job; 24] = [
         variable: "RAWKO_KILLS",
         amount: 300,
         result: "test result",
+    },
+    Job {
+        name: "scenarios-restate",
+        package: "rawko-testing",
+        test: "drivers",
+        filter: "on_restate",
+        // As many scenarios at most.
+        variable: "RAWKO_SCENARIOS",
+        amount: 10_000,
+        result: "scenarios on Restate: ",
+    },
+    Job {
+        name: "feed-restate",
+        package: "rawko",
+        test: "restate",
+        filter: "followers_of_two_replicas",
+        variable: "RAWKO_FEED_KILLS",
+        amount: 300,
+        result: "feed on Restate: ",
     },
     Job {
         name: "outside",
@@ -374,7 +393,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page, ordinary, escapes-unprivileged";
+        let jobs = "seeds, kills, fleet, worktrees, fleet-restate, kills-restate, scenarios-restate, feed-restate, outside, sdks, charts, turns, spin, mutants, migration, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page, ordinary, escapes-unprivileged";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

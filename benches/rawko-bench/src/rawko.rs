@@ -19,6 +19,7 @@ pub(crate) fn run(workload: &str, n: Option<u64>) -> Result<()> {
         "w6" => w6(&report, n.unwrap_or(200_000)),
         "w7" => w7(&report, n.unwrap_or(100_000)),
         "w9" => crate::w9::run(&report, n.unwrap_or(200_000)),
+        "verify" => crate::verify::run(&report, n.unwrap_or(32)),
         "w10" => crate::w10::run(&report, n.unwrap_or(10_000)),
         other => sends(&report, other, n, rawko_core::step),
     }

@@ -165,7 +165,7 @@ impl ArbiterDecision {
 
     /// Returns the result of `work:evaluate`: the decision with its origin and reason.
     pub fn to_value(&self) -> Value {
-        serde_json::to_value(self.record()).map(Value::from_json).unwrap_or_default()
+        Value::of(&self.record())
     }
 
     /// Returns the result of `work:select`: the agent and the decision that selected it.

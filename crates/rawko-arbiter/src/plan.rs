@@ -124,7 +124,7 @@ impl Plan {
 
     /// Converts to the form that charts store.
     pub fn to_value(&self) -> Value {
-        serde_json::to_value(self).map(Value::from_json).unwrap_or_default()
+        Value::of(self)
     }
 
     /// Returns the position of the step in progress, else of the failed one, else of the next: the step that SKIP_STEP

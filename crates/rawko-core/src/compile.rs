@@ -203,6 +203,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
                 Some(targets) => TransitionRoute::ByHistory { targets },
             },
             reenter: transition.reenter,
+            only_assigns: false,
             actions: transition.actions.into(),
         });
     }
@@ -263,7 +264,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         next_eventless: nearest(tables, id, spec.parent, !always.is_empty(), |node| node.next_eventless),
         handlers,
         always,
-        has_plain: false,
+        has_shortcut: false,
         nearest_busy: None,
         has_timers,
         invokes,
@@ -299,7 +300,12 @@ fn lay_out_handlers<'a>(
     found.sort_by_key(|(descriptor, _)| *descriptor);
     for group in found.chunk_by(|(one, _), (other, _)| one == other) {
         let candidates = push_candidates(&mut tables.candidates, group.iter().map(|(_, id)| *id));
-        tables.handlers.push(EventHandler { descriptor: group[0].0, candidates, plain: None });
+        tables.handlers.push(EventHandler {
+            descriptor: group[0].0,
+            candidates,
+            plain: None,
+            only_assigns: false,
+        });
     }
     TableRange { start, end: tables.handlers.len() as u32 }
 }

@@ -115,6 +115,11 @@ impl<'a> Active<'a> {
         Self { frontier: &configuration.frontier, last }
     }
 
+    /// Returns the innermost active nodes.
+    pub fn frontier(&self) -> &'a [NodeId] {
+        self.frontier
+    }
+
     /// Returns true if `node` or a node below it is active.
     #[inline]
     pub fn contains(&self, node: NodeId) -> bool {

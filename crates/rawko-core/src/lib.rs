@@ -46,6 +46,7 @@ mod snapshot;
 mod step;
 mod tables;
 mod typed;
+mod typed_write;
 mod value;
 mod world;
 

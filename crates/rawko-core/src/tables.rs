@@ -58,8 +58,8 @@ pub(crate) struct NodeRow {
     /// This node or the nearest ancestor with handlers, with eventless transitions: selection skips the others.
     pub(crate) next_handling: Option<NodeId>,
     pub(crate) next_eventless: Option<NodeId>,
-    /// True if a handler of this node or of an ancestor is plain.
-    pub(crate) has_plain: bool,
+    /// True if a handler of this node or of an ancestor is plain or only assigns.
+    pub(crate) has_shortcut: bool,
     /// This node or the nearest ancestor with side effects on exit.
     pub(crate) nearest_busy: Option<NodeId>,
     /// True if leaving this node may have timers to cancel or invocations to stop.
@@ -127,6 +127,8 @@ pub(crate) struct EventHandler {
     pub(crate) candidates: TableRange,
     /// Set if the first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
     pub(crate) plain: Option<PlainTarget>,
+    /// True if the first candidate only assigns.
+    pub(crate) only_assigns: bool,
 }
 
 #[derive(Debug)]
@@ -136,6 +138,8 @@ pub(crate) struct Transition {
     pub(crate) route: TransitionRoute,
     pub(crate) reenter: bool,
     pub(crate) actions: Box<[ActionBlueprint]>,
+    /// True if it has no target and all its actions are assigns.
+    pub(crate) only_assigns: bool,
 }
 
 /// The exits and entries of a transition.

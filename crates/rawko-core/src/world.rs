@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::expr::{EvalError, Expr};
+use crate::expr::{EvalError, EvalScope, Expr};
 use crate::ids::NodeId;
 use crate::value::Value;
 
@@ -92,7 +92,7 @@ pub trait GuardOracle: std::fmt::Debug {
     }
 
     /// Decides a condition that depends on unknown values.
-    fn decide(&self, _condition: &Expr) -> bool {
+    fn decide(&self, _condition: &Expr, _scope: &EvalScope<'_>) -> bool {
         false
     }
 

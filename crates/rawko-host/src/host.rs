@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{EffectPlace, Input, NewRoot, PersonAnswer, Receipt};
-use rawko_store::{CommitWriter, InstanceKey, Store, StoreError};
+use rawko_store::{CommitWriter, InstanceKey, Store, StoreError, WaitReason};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::clock::Clock;
@@ -158,6 +158,15 @@ impl Host {
     /// Resumes an instance and its descendants. Resuming one that is not paused changes nothing.
     pub async fn resume(&self, id: &str, by: Value) -> Result<Receipt, HostError> {
         self.deliver(id, Input::Resume { by }).await
+    }
+
+    /// Returns true if the instance is paused. An instance in memory is asked itself; others are read from the store.
+    pub fn is_paused(&self, id: &str) -> Result<bool, HostError> {
+        let slot = self.inner.instances.key(id).and_then(|key| self.inner.instances.get(key));
+        match slot {
+            Some(slot) => Ok(slot.lock().machine.is_paused()),
+            None => Ok(self.inner.reader.find(id)?.head.wait == WaitReason::Paused),
+        }
     }
 
     /// Retries the failed invocation of an instance in status `error`, or continues after a fault.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Now, Snapshot, TimerPurpose, Value};
 
+use crate::consequences::work_kind;
 use crate::effects::EffectPosition;
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -114,7 +115,8 @@ impl ForkSource {
         instance.save_snapshot(&mut tx);
         for (index, invoke) in running(&instance).into_iter().enumerate() {
             let at = EffectPosition { step, index: index as u32, ms: now_ms, sends: 1 };
-            instance.plan_invoke(invoke, at, env, &mut tx);
+            let kind = work_kind(&invoke.src);
+            instance.plan_invoke((invoke, kind), at, env, &mut tx);
         }
         instance.settle(env, now_ms, &mut tx);
         (instance, tx)

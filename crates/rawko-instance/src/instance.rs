@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rawko_core::{Chart, FailedWork, ItemState, NodeId, Snapshot, Status, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::content::PackedLists;
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
 use crate::ledger::Ledger;
@@ -51,6 +52,8 @@ pub struct Instance {
     pub(crate) retrying: Vec<u64>,
     /// The last driver start that this machine has handled.
     pub(crate) restarted: Option<u64>,
+    /// Long lists in inputs of calls, as they were packed last.
+    pub(crate) lists: PackedLists,
 }
 
 /// The rate of self-caused steps. A driver that loads the instance for every input stores it; one that keeps instances
@@ -132,6 +135,7 @@ impl Instance {
             pace,
             retrying: Vec::new(),
             restarted: None,
+            lists: PackedLists::default(),
         }
     }
 

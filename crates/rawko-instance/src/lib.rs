@@ -19,6 +19,7 @@ mod instance;
 mod integrity;
 mod ledger;
 mod limits;
+mod long_input;
 mod message;
 mod migration;
 mod open;
@@ -32,7 +33,7 @@ mod status;
 mod transaction;
 
 pub use agents::{AgentBinding, AgentRequest, AgentResolver};
-pub use consequences::{ITSELF, first_due, request_expired, request_expiry_ms, sent_event};
+pub use consequences::{Consequence, first_due, own_event_refusal, request_due_ms, request_expired};
 pub use effects::child::child_id;
 pub use effects::send::undelivered;
 pub use environment::MachineEnvironment;

@@ -82,7 +82,7 @@ pub(crate) fn begin(
     tx.uncommitted = std::mem::take(uncommitted);
     tx.uncommitted.insert(Arc::clone(&instance.new.id), key);
     tx.note_trace(&chart, &mut step, env.wants_traces());
-    let effects = effects_text(&step);
+    let effects = effects_text(&step.effects);
     let record = Record {
         seq: 0,
         instance: key,
@@ -97,7 +97,7 @@ pub(crate) fn begin(
     // Before the effects: the snapshot is that of the first step, and its consequences have records of their own.
     instance.save_snapshot(&mut tx);
     instance.plan_effects(step, env, at_ms, &mut tx);
-    tx.record_faults(&effects);
+    tx.record_faults(|| effects);
     instance.settle(env, at_ms, &mut tx);
     *uncommitted = std::mem::take(&mut tx.uncommitted);
     Ok((instance, tx))

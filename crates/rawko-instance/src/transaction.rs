@@ -13,6 +13,7 @@ use crate::error::InstanceError;
 use crate::failure::ServiceError;
 use crate::input::Input;
 use crate::instance::Instance;
+use crate::long_input::LongInput;
 use crate::message::StoredMessage;
 use crate::receipt::Receipt;
 use crate::records::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect};
@@ -43,6 +44,8 @@ pub struct Transaction {
     pub(crate) faults: Vec<Fault>,
     /// The stored head, to write the new one only if it differs; `None` for a new instance.
     pub(crate) head_before: Option<Head>,
+    /// The long input of the current step, packed.
+    pub(crate) long_input: Option<LongInput>,
 }
 
 /// The trace of one step.
@@ -200,15 +203,15 @@ impl Transaction {
         self.failures.push(StepFailure { instance, kind, message: message.to_owned() });
     }
 
-    /// Adds the events that could not be sent to the record of the current step, the last one. `effects` is the text of
-    /// its other effects.
-    pub(crate) fn record_faults(&mut self, effects: &str) {
+    /// Adds the events that could not be sent to the record of the current step, the last one. `effects` returns the text
+    /// of its other effects.
+    pub(crate) fn record_faults(&mut self, effects: impl FnOnce() -> String) {
         let faults: Vec<Effect> = std::mem::take(&mut self.faults).into_iter().map(Effect::Fault).collect();
         if faults.is_empty() {
             return;
         }
         let more = serde_json::to_string(&faults).unwrap_or_default();
-        let text = match effects.strip_suffix(']') {
+        let text = match effects().strip_suffix(']') {
             Some(list) => format!("{list},{}", more.trim_start_matches('[')),
             None => more,
         };

@@ -2,7 +2,7 @@
 //! or a page can come and go.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 
 use crate::client::{HandlerTarget, Restate, RestateError};
+use crate::follower::follow;
 use crate::layout::{
     AnswerAsk, CHART, CancelAsk, ChartSource, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, LiveState, PersonAsk,
     RestateReply, StartAsk, handler, hex,
@@ -23,8 +24,6 @@ use crate::layout::{
 use crate::store::RestateStore;
 use crate::watcher::Watcher;
 
-/// Polling interval for changes while there are watchers.
-const LOOK: Duration = Duration::from_millis(200);
 /// Polling interval of one instance while a caller waits for it to settle.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -38,10 +37,11 @@ pub struct RestateEngine {
     progress: broadcast::Sender<CallProgress>,
 }
 
-struct EngineInner {
-    restate: Restate,
+pub(crate) struct EngineInner {
+    pub(crate) restate: Restate,
+    pub(crate) store: Arc<RestateStore>,
     reader: SnapshotReader,
-    changes: watch::Sender<u64>,
+    pub(crate) changes: watch::Sender<u64>,
     /// Charts that this process has stored.
     put: Mutex<HashSet<ChartHash>>,
 }
@@ -50,11 +50,17 @@ impl RestateEngine {
     /// Creates an engine. `library` holds the charts that can be started by name, and that take precedence over the
     /// workers' own when invoked. Must be called within a tokio runtime.
     pub fn new(restate: Restate, library: Library) -> Result<Self, RestateError> {
-        let reader = SnapshotReader::new(Arc::new(RestateStore::new(&restate)?));
+        let store = Arc::new(RestateStore::new(&restate)?);
+        let reader = SnapshotReader::new(Arc::<RestateStore>::clone(&store));
         let (changes, put) = (watch::Sender::new(0), Mutex::default());
-        let inner = Arc::new(EngineInner { restate, reader, changes, put });
-        tokio::spawn(watch_store(Arc::downgrade(&inner)));
+        let inner = Arc::new(EngineInner { restate, store, reader, changes, put });
+        tokio::spawn(follow(Arc::downgrade(&inner)));
         Ok(Self { inner, library, progress: broadcast::Sender::new(1) })
+    }
+
+    /// Makes reads fail soon without a worker, for a server with many clients. Others wait for one.
+    pub fn set_serving(&self) {
+        self.inner.store.set_serving();
     }
 
     pub(crate) async fn ask<A: Serialize + Sync>(
@@ -163,8 +169,10 @@ impl EngineInner {
     async fn ask<A: Serialize + Sync>(&self, id: &str, handler: &str, ask: &A) -> Result<Receipt, HostError> {
         let target = HandlerTarget::object(INSTANCE, id, handler);
         let reply: RestateReply = self.restate.ingress().call(&target, ask).await?;
+        let receipt = reply?;
+        self.store.expect(&receipt.instance, receipt.step);
         self.changes.send_modify(|count| *count += 1);
-        Ok(reply?)
+        Ok(receipt)
     }
 
     async fn put(&self, edition: &Edition) -> Result<(), HostError> {
@@ -184,6 +192,7 @@ impl EngineInner {
         let target = HandlerTarget::object(INSTANCE, id, handler::LOOK);
         let live: Option<LiveState> = self.restate.ingress().look(&target, &()).await?;
         let Some(live) = live else { return Ok(None) };
+        self.store.expect(id, live.row.step);
         let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
         let head = &live.row.head;
         let paused = head.wait == WaitReason::Paused;
@@ -200,26 +209,6 @@ impl EngineInner {
             activity.add_child(Box::pin(self.activity(&child)).await?);
         }
         Ok(Some(activity))
-    }
-}
-
-/// Notifies watchers of new records, for as long as the engine exists.
-async fn watch_store(engine: Weak<EngineInner>) {
-    let mut seen = None;
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let Some(inner) = engine.upgrade() else { return };
-        if inner.changes.receiver_count() == 0 {
-            continue;
-        }
-        let reader = inner.reader.clone();
-        let last = tokio::task::spawn_blocking(move || reader.store().last_seq()).await;
-        // An unreachable server has no news.
-        if let Ok(Ok(last)) = last
-            && seen.replace(last) != Some(last)
-        {
-            inner.changes.send_modify(|count| *count += 1);
-        }
     }
 }
 

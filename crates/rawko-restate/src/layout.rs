@@ -9,6 +9,8 @@ use rawko_instance::{MessageChain, Pace};
 use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
 use serde::{Deserialize, Serialize};
 
+pub mod family;
+pub mod index;
 mod refusal;
 pub mod stream;
 
@@ -20,6 +22,8 @@ pub const INSTANCE: &str = "RawkoInstance";
 pub const CHART: &str = "RawkoChart";
 /// The service that runs effects.
 pub const WORK: &str = "RawkoWork";
+/// All services of a worker.
+pub const SERVICES: [&str; 6] = [INSTANCE, CHART, WORK, stream::STREAM, family::FAMILY, index::INDEX];
 
 /// Handlers of [`INSTANCE`]. Exclusive handlers wait in the instance's queue; shared ones do not.
 pub mod handler {
@@ -63,6 +67,8 @@ pub mod handler {
     /// Shared. [`super::BlobsAsk`] → `Vec<`[`super::BlobText`]`>`: those that exist, or only some of them if they are
     /// large.
     pub const BLOBS: &str = "blobs";
+    /// Shared. [`super::RecordsAsk`] → `Vec<`[`rawko_store::Record`]`>`: the first of them, if they are large.
+    pub const RECORDS: &str = "records";
     /// Shared. [`rawko_instance::EffectPlace`] → `bool`: true while the effect is still awaited.
     pub const OPEN: &str = "open";
 
@@ -190,6 +196,9 @@ pub struct LiveState {
     /// Charts that the client supplied, by hash in hex; they take precedence over those of the worker's project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
+    /// It counts in its family until it has ended ([`family`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_slot: bool,
 }
 
 /// One entry of [`key::SNAPSHOTS`].
@@ -324,6 +333,14 @@ pub struct PostedEvent {
     /// The messages that led to it.
     #[serde(default, skip_serializing_if = "MessageChain::is_empty")]
     pub chain: MessageChain,
+    /// Slots of the family that the recipient gets: that of the child whose end this is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slots: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl PostedEvent {
@@ -337,6 +354,7 @@ impl PostedEvent {
             to_itself: false,
             key: Arc::default(),
             chain: MessageChain::default(),
+            slots: 0,
         }
     }
 }
@@ -346,6 +364,15 @@ impl PostedEvent {
 pub struct BlobsAsk {
     /// Each 32 hex digits.
     pub names: Vec<String>,
+}
+
+/// Argument of [`handler::RECORDS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordsAsk {
+    /// Number of known records.
+    pub after: u64,
+    /// Number of the last record.
+    pub through: u64,
 }
 
 /// A blob of an instance.

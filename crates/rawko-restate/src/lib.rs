@@ -14,6 +14,7 @@
 
 pub mod client;
 mod engine;
+mod follower;
 pub mod layout;
 mod migrate;
 mod probe;

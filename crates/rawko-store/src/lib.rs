@@ -49,8 +49,8 @@ pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Prunable, Pruned, RestoreReport, Retention, SqliteOptions, SqliteStore, StoreCheck};
 pub use store::{
-    DamagePart, DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store,
-    StoreReport,
+    ChangedInstances, DamagePart, DrivenInstances, Filter, HighestNumbers, InstancePage, InstanceTally,
+    SnapshotBase, Store, StoreReport,
 };
 pub use transfer::{FamilyMember, InstanceFamily, ReadExportError};
 pub use writer::CommitWriter;

@@ -33,6 +33,16 @@ pub trait Store: Send + Sync {
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
     /// Returns a page of instances, newest first.
     fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError>;
+    /// Returns the instances with these keys, in their order, without those that do not exist. Override it in a store that can
+    /// read them together.
+    fn rows_of(&self, keys: &[InstanceKey]) -> Result<Vec<InstanceRow>, StoreError> {
+        keys.iter().filter_map(|key| self.instance(*key).transpose()).collect()
+    }
+    /// Returns the instances with records of `seq > after`; `None` in a store that would have to read all. Removed instances are
+    /// not among them.
+    fn changes_after(&self, _after: u64) -> Result<Option<ChangedInstances>, StoreError> {
+        Ok(None)
+    }
     /// Returns the number of instances of each kind. Uses only `chart`, `part` and `roots_only` of the filter. The
     /// default reads all instances; override it in a store that can count.
     fn tally(&self, filter: &Filter) -> Result<Vec<InstanceTally>, StoreError> {
@@ -157,6 +167,25 @@ pub trait Store: Send + Sync {
     fn report(&self) -> Result<StoreReport, StoreError>;
 }
 
+/// Answer of [`Store::changes_after`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedInstances {
+    /// Keys, in no particular order.
+    pub instances: Vec<InstanceKey>,
+    /// Sequence number of the last record that was considered.
+    pub through: u64,
+}
+
+impl ChangedInstances {
+    /// Adds instances, each once.
+    pub(crate) fn with(mut self, others: Vec<InstanceKey>) -> Self {
+        self.instances.extend(others);
+        self.instances.sort_unstable();
+        self.instances.dedup();
+        self
+    }
+}
+
 /// A part of [`Store::damage`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DamagePart {
@@ -200,10 +229,27 @@ impl Filter {
         Filter { statuses, waits, outcomes, shown, ..self.clone() }
     }
 
+    /// Returns true for an instance of the list, on whichever page.
+    pub fn matches(&self, new: &NewInstance, head: &Head) -> bool {
+        (self.statuses.is_empty() || self.statuses.contains(&head.status))
+            && (self.waits.is_empty() || self.waits.contains(&head.wait))
+            && (self.outcomes.is_empty()
+                || head.outcome.is_some_and(|outcome| self.outcomes.contains(&outcome)))
+            && self.shows(new, head)
+            && self.chart.as_deref().is_none_or(|chart| chart == &*new.chart_id)
+            && !self.except.iter().any(|chart| **chart == *new.chart_id)
+            && self.part.as_deref().is_none_or(|part| has_part(&new.id, part))
+            && !(self.roots_only && new.parent.is_some())
+    }
+
     /// Returns true if the status of an instance is one of those that are shown.
     pub fn shows(&self, new: &NewInstance, head: &Head) -> bool {
         self.shown.is_empty() || self.shown.contains(&InstanceStatus::of(head, self.driven.includes(new)))
     }
+}
+
+fn has_part(id: &str, part: &str) -> bool {
+    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
 }
 
 /// The instances that a host moves.

@@ -18,6 +18,8 @@ const BATCH_LEN_MAX: usize = 4_096;
 /// Time to poll for more commits before sleeping: a caller that sends events one after another returns sooner than a
 /// sleeping thread wakes up.
 const WATCH: Duration = Duration::from_micros(150);
+/// Callers of a batch up to which the thread polls. More of them need the processor that polling takes.
+const WATCHED_MAX: usize = 2;
 /// Maximum time to wait for the callers of the last batch to submit more: never longer than that batch took, so that
 /// waiting costs less than the fsync it saves.
 const LINGER_MAX: Duration = Duration::from_micros(400);
@@ -94,10 +96,14 @@ impl CommitWriter {
         let mut waiting = self.queue.lock();
         waiting.jobs.push(job);
         self.queue.queued.store(waiting.jobs.len(), Ordering::Release);
-        let is_idle = waiting.is_idle;
+        // A busy thread checks the queue before it sleeps, and one that expects more sleeps on: waking it would cost a
+        // system call per commit.
+        let is_enough = waiting.wakes_at.is_some_and(|enough| waiting.jobs.len() >= enough);
+        if is_enough {
+            waiting.wakes_at = None;
+        }
         drop(waiting);
-        // A busy thread checks the queue before it sleeps; waking it would cost a system call per commit.
-        if is_idle {
+        if is_enough {
             self.queue.filled.notify_one();
         }
     }
@@ -148,8 +154,8 @@ struct WriteQueue {
 struct WaitingJob {
     jobs: Vec<WriteJob>,
     is_closed: bool,
-    /// True while the thread sleeps.
-    is_idle: bool,
+    /// The number of jobs that wakes the thread; `None` while it does not sleep.
+    wakes_at: Option<usize>,
 }
 
 impl WriteQueue {
@@ -157,61 +163,74 @@ impl WriteQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns all queued jobs; sleeps while there are none. `None` once closed and empty.
-    fn take(&self, is_awaited: bool) -> Option<Vec<WriteJob>> {
-        if is_awaited {
-            self.watch();
+    /// Returns all queued jobs, once enough of the expected ones have arrived or the wait for them is over; sleeps while
+    /// there are none. `None` once closed and empty.
+    fn take(&self, next: NextJobs) -> Option<Vec<WriteJob>> {
+        let mut until = Instant::now() + next.within;
+        if next.is_awaited && next.jobs <= WATCHED_MAX {
+            self.watch(next);
         }
         let mut waiting = self.lock();
-        while waiting.jobs.is_empty() {
-            if waiting.is_closed {
-                return None;
+        while waiting.jobs.len() < next.enough() && !waiting.is_closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                waiting.wakes_at = Some(next.enough());
+                let woken = self.filled.wait_timeout(waiting, left);
+                waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+            } else if waiting.jobs.is_empty() {
+                waiting.wakes_at = Some(1);
+                waiting = self.filled.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                until = Instant::now() + next.within;
+            } else {
+                break;
             }
-            waiting.is_idle = true;
-            waiting = self.filled.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            waiting.is_idle = false;
         }
+        waiting.wakes_at = None;
         self.queued.store(0, Ordering::Release);
-        Some(std::mem::take(&mut waiting.jobs))
+        let jobs = std::mem::take(&mut waiting.jobs);
+        (!jobs.is_empty()).then_some(jobs)
     }
 
-    /// Polls briefly for more jobs, without sleeping.
-    fn watch(&self) {
+    /// Polls briefly for the expected jobs, without sleeping.
+    fn watch(&self, next: NextJobs) {
         let from = Instant::now();
-        while self.queued.load(Ordering::Acquire) == 0 && from.elapsed() < WATCH {
-            std::thread::yield_now();
-        }
-    }
-
-    /// Adds jobs that arrive within `most`, until there are `expected`.
-    fn linger(&self, jobs: &mut Vec<WriteJob>, expected: usize, most: Duration) {
-        let from = Instant::now();
-        while jobs.len() < expected && from.elapsed() < most {
-            std::thread::yield_now();
-            let mut waiting = self.lock();
-            jobs.append(&mut waiting.jobs);
-            self.queued.store(0, Ordering::Release);
-            if waiting.is_closed {
+        loop {
+            let queued = self.queued.load(Ordering::Acquire);
+            let most = if queued == 0 { WATCH } else { next.within };
+            if queued >= next.enough() || from.elapsed() >= most {
                 return;
             }
+            std::thread::yield_now();
         }
     }
 }
 
+/// The jobs that probably follow a batch.
+#[derive(Clone, Copy, Default)]
+struct NextJobs {
+    jobs: usize,
+    /// Maximum time to wait for all of them.
+    within: Duration,
+    /// External callers got a reply from the batch.
+    is_awaited: bool,
+}
+
+impl NextJobs {
+    /// Of many, three quarters: the others arrive while the thread wakes up, or share the next batch.
+    fn enough(self) -> usize {
+        (self.jobs - self.jobs / 4).max(1)
+    }
+}
+
 fn run(store: &dyn Store, queue: &WriteQueue) {
-    let mut expected = 0;
-    let mut took = Duration::ZERO;
-    let mut is_awaited = false;
-    while let Some(mut jobs) = queue.take(is_awaited) {
-        if jobs.len() < expected {
-            queue.linger(&mut jobs, expected, took.min(LINGER_MAX));
-        }
-        is_awaited = jobs.iter().any(|job| job.is_awaited);
+    let mut next = NextJobs::default();
+    while let Some(mut jobs) = queue.take(next) {
+        let is_awaited = jobs.iter().any(|job| job.is_awaited);
         while !jobs.is_empty() {
             let rest = jobs.split_off(jobs.len().min(BATCH_LEN_MAX));
             let from = Instant::now();
-            expected = write(store, queue, jobs);
-            took = from.elapsed();
+            let jobs_next = write(store, queue, jobs);
+            next = NextJobs { jobs: jobs_next, within: from.elapsed().min(LINGER_MAX), is_awaited };
             jobs = rest;
         }
     }

@@ -120,6 +120,27 @@ fn the_audit_of_an_instance_is_whole_on_both_sides_of_its_index() {
 }
 
 #[test]
+fn records_are_indexed_in_their_places_also_around_a_refused_batch() {
+    let (_directory, path) = place();
+    let store = open(&path).unwrap();
+    store.put_chart(&chart()).unwrap();
+    store.commit(&[begin(3), begin(1), begin(2)]).unwrap();
+    for number in 1..=800 {
+        store.commit(&[step(2, number), step(3, number), step(1, number)]).unwrap();
+        if number % 300 == 0 {
+            // The first one is in order, and is undone with the second.
+            assert!(store.commit(&[step(1, number + 1), step(2, number)]).is_err());
+        }
+    }
+    for key in 1..=3 {
+        let records = store.steps(InstanceKey(key), 0..=900, usize::MAX).unwrap();
+        let found: Vec<u64> = records.iter().map(|record| record.step).collect();
+        assert_eq!(found, (0..=800).collect::<Vec<_>>(), "{key}");
+    }
+    assert_eq!(store.report().unwrap().problems, [] as [&str; 0]);
+}
+
+#[test]
 fn what_is_no_store_of_ours_is_left_alone() {
     type Make = fn(&Path);
     let newer: Make = |path| {

@@ -119,6 +119,24 @@ impl Logs {
         let _ = out.write_all(printable(&line).as_bytes());
     }
 
+    /// Returns true if an observation may give a line. Tested on the host's thread: at the level of a server most
+    /// observations give none, and need not be queued.
+    pub(crate) fn wants(&self, observation: &HostEvent) -> bool {
+        let is_enabled = |level: LogLevel| level <= self.settings.level;
+        match observation {
+            HostEvent::Committed(committed) => {
+                (committed.before.is_none() && is_enabled(LogLevel::Info))
+                    || committed.steps.iter().any(|taken| is_enabled(step_line(taken.kind).0))
+                    || last_line(committed).is_some_and(|(level, _)| is_enabled(level))
+            }
+            HostEvent::Calling(_) => false,
+            HostEvent::Called(FinishedCall { outcome: CallOutcome::Failed { .. }, .. })
+            | HostEvent::Completed(ObservedCompletion { finish: Err(_), .. }) => is_enabled(LogLevel::Info),
+            HostEvent::Called(_) | HostEvent::Completed(_) => is_enabled(LogLevel::Debug),
+            HostEvent::Troubled { .. } => is_enabled(LogLevel::Warn),
+        }
+    }
+
     /// Logs an observation.
     pub(crate) fn tell(&self, observation: &HostEvent, lineages: &mut Lineages) {
         match observation {
@@ -146,23 +164,11 @@ impl Logs {
             self.line(LogLevel::Info, "began", &[instance(), chart(), trace()]);
         }
         for taken in &committed.steps {
-            let (level, message) = match taken.kind {
-                RecordKind::Failed => (LogLevel::Warn, "step failed"),
-                RecordKind::Started
-                | RecordKind::Forked
-                | RecordKind::Stepped
-                | RecordKind::Ignored
-                | RecordKind::Migrated => (LogLevel::Debug, "step"),
-            };
+            let (level, message) = step_line(taken.kind);
             let (step, event) = (("step", taken.step.into()), ("event", Json::from(&*taken.event)));
             self.line(level, message, &[instance(), step, event, trace()]);
         }
-        let (level, message) = match committed.status {
-            status if committed.before == Some(status) => return,
-            Status::Active => return,
-            Status::Done | Status::Cancelled => (LogLevel::Info, "ended"),
-            Status::Error => (LogLevel::Warn, "failed"),
-        };
+        let Some((level, message)) = last_line(committed) else { return };
         let step = ("step", committed.steps.last().map(|taken| taken.step).into());
         let status = ("status", committed.status.as_str().into());
         let why = committed.error.as_deref().or(committed.outcome.as_deref());
@@ -210,6 +216,27 @@ impl Logs {
     }
 }
 
+fn step_line(kind: RecordKind) -> (LogLevel, &'static str) {
+    match kind {
+        RecordKind::Failed => (LogLevel::Warn, "step failed"),
+        RecordKind::Started
+        | RecordKind::Forked
+        | RecordKind::Stepped
+        | RecordKind::Ignored
+        | RecordKind::Migrated => (LogLevel::Debug, "step"),
+    }
+}
+
+/// Returns the line about a new status.
+fn last_line(committed: &CommittedSteps) -> Option<(LogLevel, &'static str)> {
+    match committed.status {
+        status if committed.before == Some(status) => None,
+        Status::Active => None,
+        Status::Done | Status::Cancelled => Some((LogLevel::Info, "ended")),
+        Status::Error => Some((LogLevel::Warn, "failed")),
+    }
+}
+
 fn millis(time: std::time::Duration) -> Json {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).into()
 }
@@ -239,6 +266,9 @@ fn text(at: Timestamp, level: LogLevel, message: &str, fields: &[(&str, Json)]) 
 mod tests {
     use std::sync::Arc;
 
+    use rawko_host::{Spent, StepTaken};
+    use rawko_store::{MemoryStore, NewInstance};
+
     use super::*;
 
     #[derive(Clone, Default)]
@@ -253,6 +283,65 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    fn committed(before: Option<Status>, status: Status, kinds: &[RecordKind]) -> HostEvent {
+        let new = NewInstance {
+            id: "a".into(),
+            chart: [0; 16],
+            chart_id: "order".into(),
+            version: "1.0.0".into(),
+            parent: None,
+            origin: None,
+            created_ms: 0,
+            policy: "".into(),
+        };
+        let step = |kind: &RecordKind| StepTaken {
+            step: 1,
+            at_ms: 0,
+            kind: *kind,
+            event: "GO".into(),
+            late_ms: None,
+        };
+        HostEvent::Committed(CommittedSteps {
+            instance: Arc::new(new),
+            steps: kinds.iter().map(step).collect(),
+            before,
+            status,
+            fault: None,
+            outcome: None,
+            error: None,
+            spent: Spent::default(),
+            asked: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn an_observation_is_wanted_exactly_if_it_gives_a_line() {
+        let active = Some(Status::Active);
+        let observations = [
+            committed(active, Status::Active, &[RecordKind::Stepped]),
+            committed(active, Status::Active, &[RecordKind::Ignored, RecordKind::Failed]),
+            committed(active, Status::Done, &[RecordKind::Stepped]),
+            committed(active, Status::Error, &[RecordKind::Stepped]),
+            committed(Some(Status::Error), Status::Active, &[RecordKind::Migrated]),
+            committed(None, Status::Active, &[RecordKind::Started]),
+            committed(active, Status::Active, &[]),
+            HostEvent::Troubled { about: "store".to_owned(), message: "full".to_owned() },
+        ];
+        let mut wanted = Vec::new();
+        for level in [LogLevel::Off, LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug] {
+            for observation in &observations {
+                let kept = KeptLines::default();
+                let settings = LogSettings { level, format: LogFormat::Text };
+                let logs = Logs::to(Box::new(kept.clone()), settings, Redactor::default());
+                logs.tell(observation, &mut Lineages::new(Arc::new(MemoryStore::new())));
+                let gives_line = !kept.0.lock().unwrap().is_empty();
+                assert_eq!(logs.wants(observation), gives_line, "{level:?} {observation:?}");
+                wanted.push(gives_line);
+            }
+        }
+        assert_eq!(wanted.iter().filter(|wanted| **wanted).count(), 3 + 5 + 7);
     }
 
     fn written(format: LogFormat) -> String {

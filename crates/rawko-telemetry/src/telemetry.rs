@@ -116,7 +116,10 @@ impl Telemetry {
 impl Observer for Telemetry {
     fn observe(&self, observation: HostEvent) {
         self.metrics.count(&observation);
-        if let Some(relay) = &self.relay
+        let is_wanted =
+            self.export.is_some() || self.logs.as_ref().is_some_and(|logs| logs.wants(&observation));
+        if is_wanted
+            && let Some(relay) = &self.relay
             && !relay.send(observation)
         {
             self.metrics.dropped();

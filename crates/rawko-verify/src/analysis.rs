@@ -12,6 +12,8 @@ use crate::classes::Classes;
 use crate::enumerated::EnumeratedFields;
 use crate::fallible::FallibleExpressions;
 use crate::parts::{self, ChartPart, ChartRole, PartKind};
+use crate::progress::ProgressBounds;
+use crate::settling::settling;
 use crate::shape::{ReadShape, slot_shapes};
 
 /// The result of the analysis.
@@ -42,6 +44,10 @@ pub(crate) struct DataAnalysis {
     pub(crate) enumerated: EnumeratedFields,
     /// Events of any name may arrive and be handled.
     are_names_open: bool,
+    /// Counters that grow and lists that get shorter, as far as guards test them.
+    pub(crate) progress: ProgressBounds,
+    /// The guard of an eventless transition that ends by itself.
+    pub(crate) settling: Option<String>,
     /// Names that the type of an event is compared with.
     pub(crate) event_types: Vec<Arc<str>>,
 }
@@ -57,6 +63,8 @@ impl DataAnalysis {
         let types = parts.iter().flat_map(|part| part.expr.event_types());
         let mut analysis = DataAnalysis {
             computed_names: parts::computed_names(blueprint),
+            progress: ProgressBounds::of(blueprint),
+            settling: settling(blueprint),
             enumerated: EnumeratedFields::of(blueprint, &parts),
             sees_faults: transitions().any(|transition| sees_fault(&transition.trigger))
                 || properties.iter().flat_map(expressions).any(names_fault),

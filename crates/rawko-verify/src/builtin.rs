@@ -9,6 +9,7 @@ use crate::graph::{Counterexample, Edge, Graph, InputCause, ModelInput};
 use crate::model::Model;
 use crate::spending;
 use crate::trace::counterexample;
+use crate::witness;
 
 /// The names of the built-in properties, in the order of the report.
 pub const BUILT_IN: [&str; 8] = [
@@ -43,6 +44,10 @@ pub(crate) fn open(name: &str, explored: &ExplorationResult) -> Option<String> {
     match name {
         "approval_respected" => asked_by_child(explored),
         "bounded_by_budget" => spending::open(explored),
+        "bounded_eventless" => explored
+            .open_loop
+            .as_ref()
+            .map(|guard| format!("`{guard}` may hold in more rounds without an event than a step may have")),
         "read_only_phases" => explored.may_write.clone(),
         _ => None,
     }
@@ -138,7 +143,7 @@ fn approval_respected(
 }
 
 /// Returns the effects that an approval is for, and true if the chart names them.
-fn guarded_by(
+pub(crate) fn guarded_by(
     model: &Model,
     explored: &ExplorationResult,
     bases: &[&ExplorationResult],
@@ -193,9 +198,7 @@ fn refusal(explored: &ExplorationResult, effect: u16, question: &str) -> String 
 /// outside continues after a refusal does not count if a denial has to be retried in the same way: it is the hole.
 fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>> {
     let graph = &explored.graph;
-    let done = format!("done.invoke.{}", explored.questions[number]);
-    let is_it = |name: &str| name.split('[').next() == Some(&done);
-    let is_answer = |edge: &Edge| matches!(graph.input(edge), ModelInput::Event { name, .. } if is_it(name));
+    let is_answer = |edge: &Edge| is_answer(explored, edge, number);
     let is_denied = |edge: &Edge| graph.label(edge).answers[number] == 2;
     let is_outside = |edge: &Edge| graph.label(edge).cause == InputCause::Outside;
     let starts: Vec<u32> = graph.starts.iter().map(|start| start.node).collect();
@@ -217,6 +220,27 @@ fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>>
     let is_free =
         |effect: &usize| at_start(*effect) || promptly[*effect] || (any[*effect] && by_default[*effect]);
     (0..explored.effects.len()).filter(is_free).map(|effect| Arc::clone(&explored.effects[effect])).collect()
+}
+
+/// Returns true for an answer of a person, by the number of the question.
+fn is_answer(explored: &ExplorationResult, edge: &Edge, number: usize) -> bool {
+    let question = &explored.questions[number];
+    let of_question = |name: &str| name.strip_prefix("done.invoke.").map(base) == Some(&**question);
+    matches!(explored.graph.input(edge), ModelInput::Event { name, .. } if of_question(name))
+}
+
+/// Returns the steps of ways to effects on which the question is not answered, and no event from outside follows a refusal.
+pub(crate) fn ways_without<'g>(
+    explored: &'g ExplorationResult,
+    number: usize,
+    effects: &[u16],
+) -> Vec<&'g Edge> {
+    let graph = &explored.graph;
+    let is_retried = |edge: &Edge| {
+        let label = graph.label(edge);
+        label.cause == InputCause::Outside && (label.is_idle || label.answers[number] == 2)
+    };
+    witness::ways(explored, effects, |edge| !is_answer(explored, edge, number) && !is_retried(edge))
 }
 
 /// Returns the effects that start only after a child chart that asks a person: the chart sees the result of the child, and

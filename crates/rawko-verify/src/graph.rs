@@ -7,6 +7,7 @@ use rawko_core::{Map, Value};
 use rustc_hash::FxHashMap;
 
 use crate::numbers::Numbers;
+use crate::progress::ProgressMarks;
 
 /// What happens to an instance at rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +79,8 @@ pub(crate) struct Label {
     pub(crate) left: Numbers<u16>,
     /// Transitions that were taken, if configurations are numbered.
     pub(crate) taken: Numbers<u32>,
+    /// What it does to counters and lists that are tested, in explorations with unknown data.
+    pub(crate) progress: ProgressMarks,
     /// Bits by number of the `leads_to` property: `from` holds, `to` holds.
     pub(crate) from_bits: u64,
     pub(crate) to_bits: u64,

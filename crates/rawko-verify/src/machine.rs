@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use rawko_core::expr::OTHER_FIELDS;
 use rawko_core::{
-    CandidateOutcome, Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName,
-    StepError, TraceEntry, Value, World, expr,
+    CandidateOutcome, CandidateRefusal, Chart, Event, NamedEvent, NodeId, StepError, TraceEntry, Value,
+    World, expr,
 };
-use rawko_instance::{ITSELF, ServiceError, first_due, request_expired, request_expiry_ms, sent_event};
+use rawko_instance::records::EffectKind;
+use rawko_instance::{
+    Consequence, InstanceLimits, ServiceError, first_due, own_event_refusal, request_due_ms, request_expired,
+};
 
 use crate::oracle::StepScript;
 use crate::state::ModelState;
-
-/// Deliveries at one moment, as many as the instance machine allows.
-const DELIVERIES_MAX: usize = 10_000;
 
 /// Events to others of which it is open whether they arrive.
 const SENT_MAX: u8 = 2;
@@ -35,8 +35,9 @@ pub(crate) struct StepFacts {
     pub(crate) deliveries: usize,
     /// Numbers of the budgets whose states were not active after each of the deliveries.
     pub(crate) left: Vec<u16>,
-    /// Transitions that were taken, if the step is traced.
+    /// Transitions that were taken, and those whose guard was false, if the step is traced.
     pub(crate) taken: Vec<u32>,
+    pub(crate) refused: Vec<u32>,
 }
 
 /// One fact. States are recorded only if the step is traced.
@@ -150,7 +151,8 @@ impl Machine<'_> {
         facts: &mut StepFacts,
         decisions: Decisions<'_>,
     ) {
-        for _ in 0..DELIVERIES_MAX {
+        let deliveries_max = InstanceLimits::default().zero_delay_steps_max;
+        for _ in 0..deliveries_max {
             let next = first.take().or_else(|| queue.pop_front()).or_else(|| due(state));
             let Some(event) = next else { return };
             if let (true, Event::Named(named)) = (self.traced, &event) {
@@ -171,7 +173,7 @@ impl Machine<'_> {
                 Err(_) => {}
             }
         }
-        facts.runaway = Some(format!("more than {DELIVERIES_MAX} deliveries at one moment"));
+        facts.runaway = Some(format!("more than {deliveries_max} deliveries at one moment"));
     }
 
     fn take(
@@ -190,6 +192,10 @@ impl Machine<'_> {
                 TraceEntry::Candidate { transition, outcome: CandidateOutcome::Taken } => {
                     facts.taken.push(transition.0);
                 }
+                TraceEntry::Candidate {
+                    transition,
+                    outcome: CandidateOutcome::Refused(CandidateRefusal::GuardFalse),
+                } => facts.refused.push(transition.0),
                 TraceEntry::Entered { node } => facts.moments.push(StepFact::Entered(node)),
                 TraceEntry::Exited { node } => facts.moments.push(StepFact::Exited(node)),
                 _ => {}
@@ -197,14 +203,12 @@ impl Machine<'_> {
         }
         let mut refused = Vec::new();
         for effect in step.effects {
-            match effect {
-                Effect::Invoke(invoke) => {
-                    if ServiceName::of(&invoke.src).class == ServiceClass::Human {
-                        match expiry_ms(&invoke.input) {
+            match Consequence::of(effect) {
+                Consequence::Work { invoke, kind } => {
+                    if kind == EffectKind::Person {
+                        match due_ms_of(&invoke.input, state.now_ms) {
                             Ok(None) => {}
-                            Ok(Some(ms)) => {
-                                state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
-                            }
+                            Ok(Some(due_ms)) => state.expiries.push((invoke.invocation, due_ms)),
                             Err(error) => refused.push(failed(invoke.invocation, &error)),
                         }
                     }
@@ -216,25 +220,23 @@ impl Machine<'_> {
                         invocation: invoke.invocation,
                     });
                 }
-                Effect::Call { handler, .. } => facts.moments.push(StepFact::Called(handler)),
-                Effect::Stall { id, error } => facts.moments.push(StepFact::Stalled { id, error }),
-                Effect::Send(send) if send.target == SendTarget::Itself => {
-                    let event = sent_event(&send, ITSELF, None);
+                Consequence::Call { handler, .. } => facts.moments.push(StepFact::Called(handler)),
+                Consequence::Stall { id, error } => facts.moments.push(StepFact::Stalled { id, error }),
+                Consequence::OwnEvent(event) => {
                     // Unknown data may match the declaration.
-                    if expr::has_unknown(&event.data) || self.chart.refuse_data(&event).is_none() {
+                    if expr::has_unknown(&event.data) || own_event_refusal(self.chart, &event).is_none() {
                         queue.push_back(Event::Named(event));
                     }
                 }
-                Effect::Send(_) if self.sees_undelivered => state.sent = (state.sent + 1).min(SENT_MAX),
-                Effect::SetTimer { .. }
-                | Effect::CancelTimer { .. }
-                | Effect::StopInvoke { .. }
-                | Effect::Send(_)
-                | Effect::Emit { .. }
-                | Effect::Log { .. }
-                | Effect::Fault(_)
-                | Effect::Complete { .. }
-                | Effect::Cancelled { .. } => {}
+                Consequence::Message(_) if self.sees_undelivered => {
+                    state.sent = (state.sent + 1).min(SENT_MAX);
+                }
+                Consequence::Message(_)
+                | Consequence::Nothing
+                | Consequence::Stop { .. }
+                | Consequence::Emission { .. }
+                | Consequence::Completion { .. }
+                | Consequence::Cancellation { .. } => {}
             }
         }
         self.note_left(state, facts);
@@ -293,11 +295,11 @@ fn failed(invocation: u64, error: &ServiceError) -> Event {
     Event::InvokeFailed { invocation, error: error.to_value() }
 }
 
-/// Returns the time of a request. One that may have a deadline has some.
-fn expiry_ms(input: &Value) -> Result<Option<i64>, ServiceError> {
+/// Returns when a request expires. One that may have a deadline has some.
+fn due_ms_of(input: &Value, now_ms: i64) -> Result<Option<i64>, ServiceError> {
     let expires = input.get("expires");
     let may_expire = expr::is_unknown(input)
         || expr::is_unknown(expires)
         || (expires.is_null() && expr::has_unknown(input.get(OTHER_FIELDS)));
-    if may_expire { Ok(Some(1)) } else { request_expiry_ms(input) }
+    if may_expire { Ok(Some(now_ms.saturating_add(1))) } else { request_due_ms(input, now_ms) }
 }

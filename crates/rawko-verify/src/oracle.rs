@@ -4,8 +4,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rawko_core::GuardOracle;
-use rawko_core::expr::{EvalError, Expr};
+use rawko_core::expr::{EvalError, EvalScope, Expr};
+use rawko_core::{GuardOracle, NodeId, Value};
 
 use crate::analysis::DataAnalysis;
 use crate::mode::Mode;
@@ -23,11 +23,37 @@ pub(crate) struct StepScript<'m> {
     given: Vec<bool>,
     taken: Mutex<Vec<bool>>,
     is_bounded: AtomicBool,
+    /// A further round of a loop without an event was left out.
+    has_left_out: AtomicBool,
+    /// The last guard of a loop that ends, if it was decided to hold.
+    last_round: Mutex<Option<SettlingRound>>,
+}
+
+/// What the guard of an eventless loop that ends was decided on.
+#[derive(Debug)]
+struct SettlingRound {
+    active: Vec<NodeId>,
+    context: Vec<Value>,
+}
+
+impl SettlingRound {
+    fn is_same(&self, other: &SettlingRound) -> bool {
+        let mut values = self.context.iter().zip(&other.context);
+        self.active == other.active && values.all(|(one, two)| one.is_identical(two))
+    }
 }
 
 impl<'m> StepScript<'m> {
     pub(crate) fn new(analysis: &'m DataAnalysis, mode: Mode, given: Vec<bool>) -> Self {
-        Self { analysis, mode, given, taken: Mutex::default(), is_bounded: AtomicBool::new(false) }
+        Self {
+            analysis,
+            mode,
+            given,
+            taken: Mutex::default(),
+            is_bounded: AtomicBool::new(false),
+            has_left_out: AtomicBool::new(false),
+            last_round: Mutex::default(),
+        }
     }
 
     /// Returns the scripts that differ from this one in a later decision, and whether these are all.
@@ -45,6 +71,11 @@ impl<'m> StepScript<'m> {
     /// Returns true if an unknown list was tried with few items only.
     pub(crate) fn is_bounded(&self) -> bool {
         self.is_bounded.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if further rounds of a loop without an event were left out: a step may have too many of them.
+    pub(crate) fn has_left_out(&self) -> bool {
+        self.has_left_out.load(Ordering::Relaxed)
     }
 
     fn next(&self, otherwise: bool) -> bool {
@@ -67,8 +98,23 @@ impl GuardOracle for StepScript<'_> {
         self.mode.is_general()
     }
 
-    fn decide(&self, _condition: &Expr) -> bool {
-        self.next(false)
+    fn decide(&self, condition: &Expr, scope: &EvalScope<'_>) -> bool {
+        if self.analysis.settling.as_deref() != Some(condition.text()) {
+            return self.next(false);
+        }
+        let round = SettlingRound {
+            active: scope.configuration.frontier().to_vec(),
+            context: scope.context.to_vec(),
+        };
+        let Ok(mut last) = self.last_round.lock() else { return self.next(false) };
+        if last.as_ref().is_some_and(|last| last.is_same(&round)) {
+            // Another round of a loop that ends adds nothing, but there may be more of them than a step may have.
+            self.has_left_out.store(true, Ordering::Relaxed);
+            return false;
+        }
+        let holds = self.next(false);
+        *last = holds.then_some(round);
+        holds
     }
 
     fn fails(&self, expr: &Expr) -> bool {

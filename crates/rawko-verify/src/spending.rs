@@ -11,6 +11,7 @@ use crate::graph::{Counterexample, Edge, Graph, InputCause, ModelInput};
 use crate::machine::StepFact;
 use crate::model::Model;
 use crate::parts;
+use crate::progress::{ProgressCut, endless_parts};
 use crate::tools::{declaring, is_any_name};
 use crate::trace::counterexample;
 
@@ -196,8 +197,8 @@ fn unbounded(explored: &ExplorationResult, counts: impl Fn(&SpendSource) -> bool
         inputs.push(graph.input(edge).clone());
         Some(endless(inputs, spending))
     });
-    for component in graph.cycles(|_| true, |edge| is_by_itself(edge, graph)) {
-        let cycle = Cycle { graph, component: &component };
+    for (component, cut) in endless_parts(graph, |edge| is_by_itself(edge, graph)) {
+        let cycle = Cycle { graph, component: &component, cut };
         let left: Vec<u16> = cycle.edges().flat_map(|edge| graph.label(edge).left.iter().copied()).collect();
         let is_free = |it: &&&SpendSource| it.bounds.iter().all(|bound| left.contains(bound));
         let found = cycle.edges().find_map(|edge| {
@@ -226,11 +227,14 @@ fn unbounded(explored: &ExplorationResult, counts: impl Fn(&SpendSource) -> bool
 struct Cycle<'g> {
     graph: &'g Graph,
     component: &'g [u32],
+    cut: ProgressCut,
 }
 
 impl<'g> Cycle<'g> {
     fn is_inside(&self, edge: &Edge) -> bool {
-        is_by_itself(edge, self.graph) && self.component.binary_search(&edge.to).is_ok()
+        is_by_itself(edge, self.graph)
+            && self.component.binary_search(&edge.to).is_ok()
+            && !self.cut.has(self.graph.label(edge))
     }
 
     fn edges(&self) -> impl Iterator<Item = &'g Edge> + '_ {

@@ -4,19 +4,20 @@
 //! unknown data has every step that exists, so that what it does not violate holds.
 
 use rawko_chart::PropertyKind;
-use rawko_core::{Unhandled, Value, World};
+use rawko_core::{Value, World};
 
 use crate::analysis::DataAnalysis;
 use crate::builtin::{self, BUILT_IN};
 use crate::clocks::Clocks;
+use crate::exploration::Exploration;
 use crate::explore::{ExplorationLimits, ExplorationResult, Explorer, SharedExploration};
 use crate::graph::Counterexample;
+use crate::liveness;
 use crate::mode::{ExplorationDetail, Mode};
 use crate::model::{Model, may_be_chart};
 use crate::report::{PropertyReport, PropertyVerdict, VerifyReport};
-use crate::visited::Storage;
 use crate::watch::LEADS_MAX;
-use crate::{inputs, liveness};
+use crate::witness::Tunnel;
 
 /// The size of the first explorations. Charts with more behaviour are tried in general before they are explored further.
 const STATES_FIRST: usize = 50_000;
@@ -26,6 +27,8 @@ const SAMPLED_MAX: usize = 10_000;
 const EDGES_GENERAL: usize = 100_000;
 /// The size of an exploration that only shows which effects start without an approval.
 const BASIS_MAX: (usize, usize) = (2_000, 20_000);
+/// The size of one that is guided to such effects.
+const WITNESS_MAX: (usize, usize) = (1_000, 20_000);
 
 /// Judges all properties of the first chart in the same explorations.
 pub(crate) fn verify_together(
@@ -54,6 +57,9 @@ pub(crate) fn verify_together(
     if model.any_input && !(limits.stop)(0) && verification.is_unknown("approval_respected") {
         verification.run_basis();
     }
+    if !(limits.stop)(0) && verification.is_unknown("approval_respected") {
+        verification.run_witnesses();
+    }
     if !model.any_input && !is_first_enough && verification.is_open() && !(limits.stop)(0) {
         verification.explore_exactly((limits.states_max, usize::MAX));
     }
@@ -66,18 +72,6 @@ struct Verification<'m> {
     world: &'m World,
     limits: &'m ExplorationLimits<'m>,
     runs: Vec<Exploration>,
-}
-
-struct Exploration {
-    mode: Mode,
-    /// The steps in which time passed, and the number of clocks that they are short enough for.
-    ticks: Option<(i64, usize)>,
-    explored: ExplorationResult,
-    /// States of the chart and its children.
-    states: usize,
-    /// One possible input of many: a violation is real, and other inputs may have more.
-    is_basis: bool,
-    storage: Storage,
 }
 
 /// One property to judge.
@@ -107,17 +101,47 @@ impl Verification<'_> {
 
     /// Explores with an input that charts for any input accept: with the default one they may end at once.
     fn run_basis(&mut self) {
-        let mode = Mode::Concrete;
-        let (how, input) = ((mode, None), self.model.sample_input());
-        let (explored, states) = explore_with(self.charts, self.world, self.limits, how, BASIS_MAX, input);
-        self.runs.push(Exploration {
-            mode,
-            ticks: None,
-            explored,
-            states,
-            is_basis: true,
-            storage: self.limits.storage,
-        });
+        let how = (Mode::Concrete, None);
+        let (explored, states) = explore_with(
+            self.charts,
+            self.world,
+            self.limits,
+            how,
+            BASIS_MAX,
+            (self.model.sample_input(), None),
+        );
+        self.add_basis(Mode::Concrete, explored, states);
+    }
+
+    /// Looks for ways to effects that only general explorations start without an approval.
+    fn run_witnesses(&mut self) {
+        let mut inputs = vec![self.model.input.clone()];
+        inputs.extend(self.model.any_input.then(|| self.model.sample_input()));
+        for input in inputs {
+            let bases: Vec<&ExplorationResult> = self.bases();
+            let general = self.runs.iter().find(|run| run.mode.is_general() && run.is_whole());
+            let tunnel =
+                general.and_then(|general| Tunnel::to_free_effects(self.model, &general.explored, &bases));
+            if tunnel.is_none() {
+                return;
+            }
+            let how = (Mode::Decided, None);
+            let (mut explored, states) =
+                explore_with(self.charts, self.world, self.limits, how, WITNESS_MAX, (input, tunnel));
+            explored.graph.complete = false;
+            self.add_basis(Mode::Decided, explored, states);
+        }
+    }
+
+    fn add_basis(&mut self, mode: Mode, explored: ExplorationResult, states: usize) {
+        let storage = self.limits.storage;
+        self.runs.push(Exploration { mode, ticks: None, explored, states, is_basis: true, storage });
+    }
+
+    /// The explorations in which nothing is generalized.
+    fn bases(&self) -> Vec<&ExplorationResult> {
+        let precise = self.runs.iter().filter(|run| !run.mode.is_general());
+        precise.map(|run| &run.explored).collect()
     }
 
     /// Explores with representative data, then with both outcomes of guards that those do not cover; each again in
@@ -217,9 +241,7 @@ impl Verification<'_> {
         match question.own {
             None => {
                 // An effect needs no approval if it starts without the question where nothing is generalized.
-                let precise = |run: &&Exploration| !run.mode.is_general();
-                let bases: Vec<&ExplorationResult> =
-                    self.runs.iter().filter(precise).map(|run| &run.explored).collect();
+                let bases = self.bases();
                 let own = [&run.explored];
                 let bases = if run.is_exact() { &own[..] } else { &bases[..] };
                 builtin::violation(question.name, self.model, &run.explored, bases)
@@ -264,7 +286,10 @@ impl Verification<'_> {
             let guards: Vec<String> = guards.map(|text| format!("`{text}`")).collect();
             bound.push_str(&format!("; depends on data in {}", guards.join(", ")));
         }
-        if let Some(why) = builtin::open(question.name, &last.explored).filter(|_| question.own.is_none()) {
+        let is_loop = question.name == "bounded_eventless";
+        let mut shown = self.runs.iter().filter(|run| is_loop || std::ptr::eq(*run, last));
+        let why = shown.find_map(|run| builtin::open(question.name, &run.explored));
+        if let Some(why) = why.filter(|_| question.own.is_none()) {
             bound.push_str(&format!("; {why}"));
         }
         report(PropertyVerdict::Unknown, bound, None)
@@ -309,6 +334,10 @@ impl Verification<'_> {
         if is_choice && (run.mode == Mode::Decided || (is_approval && run.mode.is_general())) {
             bound.push_str(", if each guard on unknown data can be true and false");
         }
+        let is_counted = question.name == "bounded_by_budget" && question.own.is_none();
+        if is_counted && self.model.any_input && self.model.analysis.progress.reads_input() {
+            bound.push_str(", if counters in the input are whole numbers below 2^53");
+        }
         bound
     }
 }
@@ -324,7 +353,7 @@ pub(crate) fn explore(
     let model = &charts[0];
     let is_any = model.any_input && mode.is_general();
     let input = if is_any { model.unknown_input() } else { model.input.clone() };
-    explore_with(charts, world, limits, (mode, tick_ms), (states_max, edges_max), input)
+    explore_with(charts, world, limits, (mode, tick_ms), (states_max, edges_max), (input, None))
 }
 
 fn explore_with(
@@ -333,11 +362,12 @@ fn explore_with(
     limits: &ExplorationLimits<'_>,
     (mode, tick_ms): (Mode, Option<i64>),
     (states_max, edges_max): (usize, usize),
-    input: Value,
+    (input, tunnel): (Value, Option<Tunnel>),
 ) -> (ExplorationResult, usize) {
     let model = &charts[0];
     let how = (mode, tick_ms);
     let mut shared = SharedExploration::new(charts, world, limits, how, (states_max, edges_max), &input);
+    shared.tunnel = tunnel;
     let mut explored = Explorer::new(model, false, &mut shared).run(input);
     if crate::children::sends_internal(charts) {
         explored.gaps.push("an internal event that a child sends was not tried".to_owned());
@@ -346,53 +376,4 @@ fn explore_with(
         explored.gaps.push("not every order of timers in a child was tried".to_owned());
     }
     (explored, shared.states)
-}
-
-impl Exploration {
-    /// Returns true if every order of inputs and timers was explored.
-    fn has_all_times(&self) -> bool {
-        let clocks = self.ticks.map_or(1, |(_, clocks)| clocks);
-        self.mode.is_general() || self.explored.clocks <= clocks
-    }
-
-    /// Returns true if every behaviour of the chart is among those explored.
-    fn is_whole(&self) -> bool {
-        self.explored.graph.complete && self.explored.gaps.is_empty() && self.has_all_times()
-    }
-
-    fn is_exact(&self) -> bool {
-        self.mode == Mode::Concrete && self.is_whole()
-    }
-
-    /// Describes the explored part and its gaps.
-    fn bound(&self, model: &Model) -> String {
-        let states = self.states;
-        let mut text = match (self.explored.graph.complete, self.mode.is_general()) {
-            (true, false) => format!("all {states} reachable states"),
-            (true, true) => format!("all data and times, in {states} general states"),
-            (false, _) => format!("the first {states} states"),
-        };
-        text.push_str(match model.input.as_map().is_some_and(|input| input.is_empty()) {
-            _ if model.any_input && self.mode.is_general() => ", with any input",
-            true => ", with the default input",
-            false => ", with the given input",
-        });
-        if self.storage == Storage::Compact {
-            text.push_str(", states compared by 64-bit hashes only (hash compaction)");
-        }
-        if model.chart.unhandled() == Unhandled::Defer {
-            text.push_str(&format!(", at most {} deferred events", inputs::DEFERRED_MAX));
-        }
-        if self.mode.is_general() {
-            text.push_str(", if data has the types that expressions need");
-        }
-        if self.explored.is_bounded {
-            text.push_str(", at most 2 items in unknown lists");
-        }
-        for gap in self.explored.gaps.iter().take(3) {
-            text.push_str("; ");
-            text.push_str(gap);
-        }
-        text
-    }
 }

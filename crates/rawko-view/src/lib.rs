@@ -28,6 +28,7 @@ mod error;
 pub mod faults;
 pub mod items;
 pub mod journal;
+pub mod list_index;
 pub mod lists;
 pub mod offers;
 pub mod rows;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use rawko_host::SnapshotReader;
 use rawko_store::{Filter, InstanceKey, InstancePage, InstanceRow, InstanceStatus, StoreError, WaitReason};
 
+use crate::list_index::{Corrections, ListIndex, ListOrder, SortKey, SortPosition, SortedPage};
 use crate::rows::asking_below;
 
 /// Requests of children that a list considers.
@@ -26,29 +27,9 @@ pub struct AskingAncestor {
 /// Returns the page of [`rawko_store::Store::list`], with the statuses and waits of [`crate::rows::Row`].
 pub fn page(reader: &SnapshotReader, filter: &Filter) -> Result<InstancePage, StoreError> {
     let mut page = reader.store().list(filter)?;
-    let shows = |status: InstanceStatus| filter.shown.is_empty() || filter.shown.contains(&status);
-    let waits = |wait: WaitReason| filter.waits.is_empty() || filter.waits.contains(&wait);
-    let by_status = shows(InstanceStatus::Running) != shows(InstanceStatus::Waiting);
-    // Without a chart, the list has the descendants themselves.
-    let by_person = filter.waits == [WaitReason::Person] && filter.chart.is_some();
-    if !by_status && !by_person {
-        return Ok(page);
-    }
-    let mut ancestors = ancestors(reader, filter)?;
-    // What no host moves waits for one, also in the store.
-    ancestors.retain(|it| filter.driven.includes(&it.row.new));
-    if by_status && shows(InstanceStatus::Running) && waits(WaitReason::Work) {
-        let waiting: Vec<InstanceKey> =
-            ancestors.iter().filter(|it| it.is_waiting).map(|it| it.row.key).collect();
-        page.total = page.total.saturating_sub(waiting.len() as u64);
-        page.rows.retain(|row| !waiting.contains(&row.key));
-    }
-    let is_missing = |it: &AskingAncestor| match it.is_waiting {
-        true => shows(InstanceStatus::Waiting) && waits(WaitReason::Person),
-        false => by_person && shows(InstanceStatus::Running),
-    };
-    let missing: Vec<InstanceRow> = ancestors.into_iter().filter(is_missing).map(|it| it.row).collect();
-    page.total = page.total.saturating_add(missing.len() as u64);
+    let Some(StatusDifference { missing, surplus }) = difference(reader, filter)? else { return Ok(page) };
+    page.total = page.total.saturating_sub(surplus.len() as u64).saturating_add(missing.len() as u64);
+    page.rows.retain(|row| !surplus.contains(&row.key));
     page.rows.extend(missing.into_iter().filter(|row| filter.before.is_none_or(|before| row.key < before)));
     page.rows.sort_by_key(|row| std::cmp::Reverse(row.key));
     if filter.limit > 0 && page.rows.len() > filter.limit {
@@ -56,6 +37,58 @@ pub fn page(reader: &SnapshotReader, filter: &Filter) -> Result<InstancePage, St
         page.next = page.rows.last().map(|row| row.key);
     }
     Ok(page)
+}
+
+/// Returns the same list in another order, over all pages.
+pub fn sorted_page(
+    reader: &SnapshotReader,
+    index: &ListIndex,
+    filter: &Filter,
+    (order, after): (ListOrder, Option<&SortPosition>),
+) -> Result<SortedPage, StoreError> {
+    let StatusDifference { missing, surplus } = difference(reader, filter)?.unwrap_or_default();
+    let asking = match order.key {
+        SortKey::Outcome => {
+            let any =
+                Filter { statuses: Vec::new(), shown: Vec::new(), outcomes: Vec::new(), ..filter.clone() };
+            ancestors(reader, &any)?.into_iter().filter(|it| it.is_waiting).map(|it| it.row.key).collect()
+        }
+        SortKey::Created | SortKey::Updated | SortKey::Title | SortKey::Cost | SortKey::Steps => Vec::new(),
+    };
+    let added = missing.into_iter().map(|row| row.key).collect();
+    let corrections = Corrections { added, removed: surplus, asking };
+    index.page(reader, filter, order, after, &corrections)
+}
+
+/// The difference between the list of a store and the one with the statuses that people see.
+#[derive(Debug, Default)]
+struct StatusDifference {
+    missing: Vec<InstanceRow>,
+    surplus: Vec<InstanceKey>,
+}
+
+fn difference(reader: &SnapshotReader, filter: &Filter) -> Result<Option<StatusDifference>, StoreError> {
+    let shows = |status: InstanceStatus| filter.shown.is_empty() || filter.shown.contains(&status);
+    let waits = |wait: WaitReason| filter.waits.is_empty() || filter.waits.contains(&wait);
+    let by_status = shows(InstanceStatus::Running) != shows(InstanceStatus::Waiting);
+    // Without a chart, the list has the descendants themselves.
+    let by_person = filter.waits == [WaitReason::Person] && filter.chart.is_some();
+    if !by_status && !by_person {
+        return Ok(None);
+    }
+    let mut ancestors = ancestors(reader, filter)?;
+    // What no host moves waits for one, also in the store.
+    ancestors.retain(|it| filter.driven.includes(&it.row.new));
+    let mut surplus = Vec::new();
+    if by_status && shows(InstanceStatus::Running) && waits(WaitReason::Work) {
+        surplus.extend(ancestors.iter().filter(|it| it.is_waiting).map(|it| it.row.key));
+    }
+    let is_missing = |it: &AskingAncestor| match it.is_waiting {
+        true => shows(InstanceStatus::Waiting) && waits(WaitReason::Person),
+        false => by_person && shows(InstanceStatus::Running),
+    };
+    let missing = ancestors.into_iter().filter(is_missing).map(|it| it.row).collect();
+    Ok(Some(StatusDifference { missing, surplus }))
 }
 
 /// Returns the instances that match the filter except for its statuses and waits, and work through a descendant that waits

@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::journal::words;
+use crate::list_index::ListIndex;
 use crate::lists::{ASKING_MAX, GENERATIONS_MAX};
 use crate::spending::spent_until_now;
 use crate::times;
@@ -146,12 +147,31 @@ impl Row {
 
     /// Returns rows with their active states, for one page of the list.
     pub fn with_states(reader: &SnapshotReader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
+        let spent = rows.iter().map(|row| spent_in_list(reader, row));
+        let spent = spent.collect::<Result<Vec<Spent>, StoreError>>()?;
+        Self::of_page(reader, rows, spent)
+    }
+
+    /// The same with an index, which has the usage of children as sums.
+    pub fn indexed(
+        reader: &SnapshotReader,
+        index: &ListIndex,
+        rows: &[InstanceRow],
+    ) -> Result<Vec<Row>, HostError> {
+        Self::of_page(reader, rows, index.spent(reader, rows)?)
+    }
+
+    fn of_page(
+        reader: &SnapshotReader,
+        rows: &[InstanceRow],
+        spent: Vec<Spent>,
+    ) -> Result<Vec<Row>, HostError> {
         let (states, asking) = (reader.row_states(rows, state)?, asking(reader, rows));
-        let rows = rows.iter().zip(states);
-        let read = |(row, state): (&InstanceRow, Option<_>)| -> Result<Row, HostError> {
-            Ok(Row::of(row).live_in_list(reader, row)?.below(reader, &asking).with(state.as_deref()))
+        let rows = rows.iter().zip(states).zip(spent);
+        let read = |((row, state), spent): ((&InstanceRow, Option<_>), Spent)| {
+            Row::of(row).spending(spent).below(reader, &asking).with(state.as_deref())
         };
-        rows.map(read).collect()
+        Ok(rows.map(read).collect())
     }
 
     /// Adds what only the snapshot has.
@@ -164,11 +184,9 @@ impl Row {
     /// Returns the row with its active states; without them if the snapshot cannot be read.
     pub fn read(reader: &SnapshotReader, row: &InstanceRow) -> Row {
         let asking = asking(reader, std::slice::from_ref(row));
-        let known = Row::of(row);
-        known
-            .clone()
-            .live_in_list(reader, row)
-            .unwrap_or(known)
+        let spent = spent_in_list(reader, row).unwrap_or_else(|_| spent(row));
+        Row::of(row)
+            .spending(spent)
             .below(reader, &asking)
             .with(reader.snapshot(row, None).ok().map(|restored| state(&restored)).as_ref())
     }
@@ -180,8 +198,13 @@ impl Row {
 
     /// Adds the usage of children that still run.
     pub(crate) fn live(self, reader: &SnapshotReader, row: &InstanceRow) -> Result<Row, StoreError> {
-        let Spent { tokens, cost_usd, time_ms, tool_calls } = spent_until_now(reader, row)?;
-        Ok(Row { spent: SpentDocument { tokens, cost_usd, time_ms, tool_calls }, ..self })
+        Ok(self.spending(spent_until_now(reader, row)?))
+    }
+
+    #[must_use]
+    fn spending(self, spent: Spent) -> Row {
+        let Spent { tokens, cost_usd, time_ms, tool_calls } = spent;
+        Row { spent: SpentDocument { tokens, cost_usd, time_ms, tool_calls }, ..self }
     }
 
     /// An instance that works only through children that wait for a person waits for that person.
@@ -197,6 +220,11 @@ impl Row {
         let hint = Some(format!("rawko approve {asking}"));
         Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
     }
+}
+
+/// Returns the usage with that of children that still run, if the store finds them quickly.
+fn spent_in_list(reader: &SnapshotReader, row: &InstanceRow) -> Result<Spent, StoreError> {
+    if reader.store().has_index_of_children() { spent_until_now(reader, row) } else { Ok(spent(row)) }
 }
 
 /// Returns what a row shows of a snapshot.

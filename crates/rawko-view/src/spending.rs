@@ -35,11 +35,15 @@ pub fn is_uncounted(parent: &InstanceRow, child: &InstanceRow) -> bool {
 /// A running child keeps its parent at work, unless a person is asked or it is paused. A list reads the children of no other
 /// row.
 fn may_have_uncounted(row: &InstanceRow) -> bool {
-    let awaits = row.head.ledger.as_deref().is_some_and(|ledger| ledger.contains("\"awaited\""));
     match row.head.wait {
         WaitReason::Work | WaitReason::Person | WaitReason::Paused => true,
-        WaitReason::Event | WaitReason::Timer | WaitReason::Nothing => awaits,
+        WaitReason::Event | WaitReason::Timer | WaitReason::Nothing => awaits(row),
     }
+}
+
+/// Returns true if children were stopped whose usage is not known yet.
+pub(crate) fn awaits(row: &InstanceRow) -> bool {
+    row.head.ledger.as_deref().is_some_and(|ledger| ledger.contains("\"awaited\""))
 }
 
 #[cfg(test)]

@@ -70,12 +70,19 @@ const NAME_WIDTH: usize = 13;
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 #[command(max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
-    pub(crate) color: ColorWhen,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
 
     #[command(subcommand)]
     pub(crate) command: CliCommand,
+}
+
+// Options of every command. No documentation comment: clap would take it for the text of the command.
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
+    /// Use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub(crate) color: ColorWhen,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -85,8 +92,28 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum CliCommand {
+/// Declares the commands, and a parser for each alone: building the options of all commands takes more time and memory than
+/// most commands themselves.
+macro_rules! commands {
+    ($($variant:ident($args:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum CliCommand {
+            $($variant($args),)*
+        }
+
+        impl CliCommand {
+            /// Parses the words after the name of a command. `None` for a name, an option or a value that is not known.
+            fn alone(name: &str, words: impl Iterator<Item = OsString>) -> Option<Cli> {
+                $(if name.eq_ignore_ascii_case(stringify!($variant)) {
+                    return parsed_alone::<$args>(words).map(|(common, args)| Cli { common, command: Self::$variant(args) });
+                })*
+                None
+            }
+        }
+    };
+}
+
+commands! {
     Init(init::Args),
     Demo(demo::Args),
     Check(check::Args),
@@ -140,7 +167,7 @@ pub(crate) enum CliCommand {
 
 /// Parses the arguments of this process. Prints the help or a usage error and exits if there is nothing to run.
 pub(crate) fn parse() -> Cli {
-    if let Some(cli) = hook_alone(std::env::args_os()) {
+    if let Some(cli) = command_alone(std::env::args_os()) {
         return cli;
     }
     let parsed = grouped().try_get_matches();
@@ -158,15 +185,18 @@ fn stop(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// Parses `rawko hook` without building all other commands: Claude Code waits for it at every call. `None` for anything
-/// else, also for its help and for errors.
-fn hook_alone(mut words: impl Iterator<Item = OsString>) -> Option<Cli> {
-    let program = words.next()?;
-    words.next().filter(|word| word == "hook")?;
-    let command = hook::Args::augment_args(clap::Command::default().name("hook").disable_help_flag(true));
-    let matches = command.try_get_matches_from(std::iter::once(program).chain(words)).ok()?;
-    let args = hook::Args::from_arg_matches(&matches).ok()?;
-    Some(Cli { color: ColorWhen::Auto, command: CliCommand::Hook(args) })
+/// Parses a command without building all others. `None` if that is not possible: the whole command line then prints the help
+/// or the error.
+fn command_alone(mut words: impl Iterator<Item = OsString>) -> Option<Cli> {
+    let name = words.nth(1)?;
+    CliCommand::alone(name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase()))?, words)
+}
+
+fn parsed_alone<A: Args>(words: impl Iterator<Item = OsString>) -> Option<(CommonArgs, A)> {
+    let command = clap::Command::default().no_binary_name(true).disable_help_flag(true);
+    let command = CommonArgs::augment_args(A::augment_args(command));
+    let matches = command.disable_help_subcommand(true).try_get_matches_from(words).ok()?;
+    Some((CommonArgs::from_arg_matches(&matches).ok()?, A::from_arg_matches(&matches).ok()?))
 }
 
 /// Returns the command line, with the commands under headings in its help.
@@ -198,21 +228,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_is_parsed_alone_and_the_same_way() {
+    fn a_command_is_parsed_alone_and_the_same_way() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
-        for line in ["rawko hook", "rawko hook --chart own", "rawko hook --store x.db --chart own"] {
-            let alone = hook_alone(words(line)).unwrap_or_else(|| panic!("{line}"));
+        for line in [
+            "rawko hook",
+            "rawko hook --store x.db --chart own",
+            "rawko show x --color never",
+            "rawko run x.yaml --id a",
+            "rawko task fix --agent developer --max-budget-usd 2 --color=always",
+            "rawko simulate x.yaml --json --events -",
+            "rawko channels list",
+        ] {
             let whole = Cli::try_parse_from(words(line)).unwrap_or_else(|error| panic!("{error}"));
+            let alone = command_alone(words(line)).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(format!("{alone:?}"), format!("{whole:?}"), "{line}");
         }
         for line in [
             "rawko",
-            "rawko show x",
-            "rawko hook --help",
+            "rawko show --help",
             "rawko hook --nonsense",
+            "rawko channels help",
+            "rawko help show",
+            "rawko Show x",
             "rawko --color never hook",
         ] {
-            assert!(hook_alone(words(line)).is_none(), "{line}");
+            assert!(command_alone(words(line)).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_parsed_alone() {
+        for name in Cli::command().get_subcommands().map(clap::Command::get_name) {
+            for words in [vec!["rawko", name], vec!["rawko", name, "x"], vec!["rawko", name, "--nonsense"]] {
+                let whole = Cli::try_parse_from(&words).ok();
+                let alone = command_alone(words.iter().map(OsString::from));
+                assert_eq!(format!("{alone:?}"), format!("{whole:?}"), "{words:?}");
+            }
         }
     }
 

@@ -106,7 +106,7 @@ pub use embed::*;
 pub fn command_line() -> ExitCode {
     rawko_process::run_if_asked();
     let cli = cli::parse();
-    let mut console = console::Console::new(cli.color);
+    let mut console = console::Console::new(cli.common.color);
     let outcome = commands::run(cli.command, &mut console);
     let outcome = outcome.and_then(|verdict| console.flush().map(|()| verdict));
     failure::exit_code(outcome, &mut console)

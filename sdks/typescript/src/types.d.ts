@@ -523,7 +523,7 @@ export interface ForkBody {
   set?: Record<string, string>;
 }
 
-/** Instances whose text has the words, newest first. */
+/** Instances whose text has the words, newest first unless sorted. */
 export interface Found {
   /** False if older instances were not searched, or there are more results than `limit`. */
   complete: boolean;
@@ -615,7 +615,7 @@ export interface Instance {
   waits: Moves;
 }
 
-/** A page of instances, newest first. */
+/** A page of instances, newest first unless sorted. */
 export interface InstanceList {
   counts: Counts;
   instances: Array<Row>;
@@ -1547,7 +1547,7 @@ export interface Operations {
   /** Check the health of the server */
   "GET /v1/health": { path: {}; query: {}; body: undefined; result: Health };
   /** List instances */
-  "GET /v1/instances": { path: {}; query: { status?: Array<"running" | "waiting" | "paused" | "stalled" | "ended">; outcome?: Array<"succeeded" | "failed" | "limit" | "loop" | "stuck" | "cancelled">; waits?: Array<"nothing" | "work" | "person" | "timer" | "event" | "paused">; chart?: string; except?: Array<string>; q?: string; children?: boolean; limit?: number; cursor?: string }; body: undefined; result: InstanceList };
+  "GET /v1/instances": { path: {}; query: { status?: Array<"running" | "waiting" | "paused" | "stalled" | "ended">; outcome?: Array<"succeeded" | "failed" | "limit" | "loop" | "stuck" | "cancelled">; waits?: Array<"nothing" | "work" | "person" | "timer" | "event" | "paused">; chart?: string; except?: Array<string>; q?: string; children?: boolean; limit?: number; cursor?: string; sort?: "created" | "updated" | "title" | "outcome" | "cost" | "steps"; order?: "asc" | "desc" }; body: undefined; result: InstanceList };
   /** Start an instance */
   "POST /v1/instances": { path: {}; query: {}; body: StartBody; result: Receipt };
   /** Read an instance */
@@ -1589,7 +1589,7 @@ export interface Operations {
   /** Read the schema of charts, and the names that they may refer to */
   "GET /v1/schema": { path: {}; query: {}; body: undefined; result: Language };
   /** Search instances */
-  "GET /v1/search": { path: {}; query: { q: string; chart?: string; except?: Array<string>; status?: Array<"running" | "waiting" | "paused" | "stalled" | "ended">; outcome?: Array<"succeeded" | "failed" | "limit" | "loop" | "stuck" | "cancelled">; waits?: Array<"nothing" | "work" | "person" | "timer" | "event" | "paused">; children?: boolean; limit?: number }; body: undefined; result: Found };
+  "GET /v1/search": { path: {}; query: { q: string; chart?: string; except?: Array<string>; status?: Array<"running" | "waiting" | "paused" | "stalled" | "ended">; outcome?: Array<"succeeded" | "failed" | "limit" | "loop" | "stuck" | "cancelled">; waits?: Array<"nothing" | "work" | "person" | "timer" | "event" | "paused">; children?: boolean; limit?: number; sort?: "created" | "updated" | "title" | "outcome" | "cost" | "steps"; order?: "asc" | "desc" }; body: undefined; result: Found };
   /** List the services that other programs provide */
   "GET /v1/services": { path: {}; query: {}; body: undefined; result: ServiceList };
   /** Log out */

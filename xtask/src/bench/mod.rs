@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: runs rawko and its peers on the same workloads in the same run, and compares them.
 
+mod calls;
 mod hook;
 mod machine;
 mod options;
@@ -10,6 +11,7 @@ mod run;
 mod samples;
 mod startup;
 mod table;
+mod together;
 mod tools;
 
 use std::io::Write;

@@ -9,15 +9,26 @@ pub(crate) const USAGE: &str = "\
 cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions N] [--json]
 
   --quick            a fifth of the events, three repetitions; for looking, not for quoting
-  --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 w8 w9 w9d w10 w10d park st
-  --peers LIST       beside rawko and its limits: xstate, scion, langgraph, openai-agents, autogen (default), sismic,
-                     transitions, python-statemachine, none
+  --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 w8 w9 w9d w10 w10d verify park agent
+                     calls st hook
+  --peers LIST       beside rawko and its limits: xstate, scion, langgraph, openai-agents, autogen, burr, dbos, graph-flow,
+                     adk-graph (default), sismic, transitions, python-statemachine, none
   --repetitions N    default 5; the repetitions of all peers are interleaved and the table shows medians
   --json             everything that was measured, instead of the table
 ";
 
 /// Peers named by the targets and the page.
-const BESIDE: [Peer; 5] = [Peer::XState, Peer::Scion, Peer::LangGraph, Peer::OpenAiAgents, Peer::AutoGen];
+const BESIDE: [Peer; 9] = [
+    Peer::XState,
+    Peer::Scion,
+    Peer::LangGraph,
+    Peer::OpenAiAgents,
+    Peer::AutoGen,
+    Peer::Burr,
+    Peer::Dbos,
+    Peer::GraphFlow,
+    Peer::AdkGraph,
+];
 
 pub(crate) struct Options {
     pub(crate) quick: bool,

@@ -20,6 +20,10 @@ pub(crate) enum Peer {
     LangGraph,
     OpenAiAgents,
     AutoGen,
+    Burr,
+    Dbos,
+    GraphFlow,
+    AdkGraph,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,12 +38,16 @@ impl Peer {
     pub(crate) const OURS: [Peer; 5] =
         [Peer::Rawko, Peer::RawkoTrace, Peer::Table, Peer::Statig, Peer::Sqlite];
 
-    pub(crate) const GUESTS: [Peer; 8] = [
+    pub(crate) const GUESTS: [Peer; 12] = [
         Peer::XState,
         Peer::Scion,
         Peer::LangGraph,
         Peer::OpenAiAgents,
         Peer::AutoGen,
+        Peer::Burr,
+        Peer::Dbos,
+        Peer::GraphFlow,
+        Peer::AdkGraph,
         Peer::Sismic,
         Peer::Transitions,
         Peer::PythonStatemachine,
@@ -65,6 +73,10 @@ impl Peer {
             Peer::LangGraph => "langgraph",
             Peer::OpenAiAgents => "openai-agents",
             Peer::AutoGen => "autogen",
+            Peer::Burr => "burr",
+            Peer::Dbos => "dbos",
+            Peer::GraphFlow => "graph-flow",
+            Peer::AdkGraph => "adk-graph",
         }
     }
 
@@ -77,10 +89,14 @@ impl Peer {
             Peer::LangGraph => "LangGraph",
             Peer::OpenAiAgents => "OpenAI Agents",
             Peer::AutoGen => "AutoGen",
+            Peer::Burr => "Burr",
+            Peer::Dbos => "DBOS",
             Peer::RawkoTrace => "rawko, traced",
             Peer::Rawko
             | Peer::Table
             | Peer::Statig
+            | Peer::GraphFlow
+            | Peer::AdkGraph
             | Peer::Sismic
             | Peer::Transitions
             | Peer::PythonStatemachine => self.name(),
@@ -89,14 +105,22 @@ impl Peer {
 
     pub(crate) fn language(self) -> Language {
         match self {
-            Peer::Rawko | Peer::RawkoTrace | Peer::Table | Peer::Statig | Peer::Sqlite => Language::Rust,
+            Peer::Rawko
+            | Peer::RawkoTrace
+            | Peer::Table
+            | Peer::Statig
+            | Peer::Sqlite
+            | Peer::GraphFlow
+            | Peer::AdkGraph => Language::Rust,
             Peer::XState | Peer::Scion => Language::JavaScript,
             Peer::Sismic
             | Peer::Transitions
             | Peer::PythonStatemachine
             | Peer::LangGraph
             | Peer::OpenAiAgents
-            | Peer::AutoGen => Language::Python,
+            | Peer::AutoGen
+            | Peer::Burr
+            | Peer::Dbos => Language::Python,
         }
     }
 
@@ -106,8 +130,11 @@ impl Peer {
             Peer::XState | Peer::Scion => &["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "st"],
             Peer::Sqlite => &["w8"],
             Peer::LangGraph => &["w8", "w9", "w9d"],
-            // Neither persists a run by itself.
-            Peer::OpenAiAgents | Peer::AutoGen => &["w9"],
+            // None of them persists a run by itself, or only on a server of its own.
+            Peer::OpenAiAgents | Peer::AutoGen | Peer::GraphFlow => &["w9"],
+            Peer::Burr | Peer::AdkGraph => &["w9", "w9d"],
+            // It has nothing but its database.
+            Peer::Dbos => &["w9d"],
             Peer::RawkoTrace => &["w1", "w2", "w3", "w4"],
             Peer::Table => &["w1", "w2", "w5"],
             Peer::Statig => &["w1", "w3", "w4", "w4b"],
@@ -129,15 +156,22 @@ impl Peer {
             Peer::LangGraph => tools.python("langgraph_w9.py"),
             Peer::OpenAiAgents => tools.python("openai_agents_w9.py"),
             Peer::AutoGen => tools.python("autogen_w9.py"),
+            Peer::Burr => tools.python("burr_w9.py"),
+            Peer::Dbos => tools.python("dbos_w9.py"),
+            Peer::GraphFlow | Peer::AdkGraph => Command::new(&tools.agents),
             Peer::XState | Peer::Scion => tools.node("bench.js"),
             Peer::Sismic | Peer::Transitions | Peer::PythonStatemachine => tools.python("bench.py"),
         };
         match self {
-            Peer::Rawko | Peer::LangGraph | Peer::OpenAiAgents | Peer::AutoGen => &mut command,
+            Peer::Rawko | Peer::LangGraph | Peer::OpenAiAgents | Peer::AutoGen | Peer::Burr | Peer::Dbos => {
+                &mut command
+            }
             Peer::RawkoTrace => command.arg("--trace"),
             Peer::Table
             | Peer::Statig
             | Peer::Sqlite
+            | Peer::GraphFlow
+            | Peer::AdkGraph
             | Peer::XState
             | Peer::Scion
             | Peer::Sismic
@@ -171,7 +205,11 @@ impl Peer {
             | Peer::PythonStatemachine
             | Peer::LangGraph
             | Peer::OpenAiAgents
-            | Peer::AutoGen => None,
+            | Peer::AutoGen
+            | Peer::Burr
+            | Peer::Dbos
+            | Peer::GraphFlow
+            | Peer::AdkGraph => None,
         }
     }
 }

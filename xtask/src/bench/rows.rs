@@ -123,11 +123,22 @@ pub(crate) const ROWS: &[Row] = &[
     cpu("w9d", "us_per_iteration", "W9 on disk", "µs", None, &[Share { of: Peer::LangGraph, parts: 15.0 }]),
     wall("w9d", "commits_per_iteration", "W9 commits", "an iteration", &[AtMost(3.0)]),
     cpu("w10", "us_per_item", "W10 fan-out, an item", "µs", None, &[AtMost(50.0)]),
-    cpu("w10d", "us_per_item", "W10 on disk, an item", "µs", None, &[]),
+    cpu("w10d", "us_per_item", "W10 on disk, an item", "µs", None, &[AtMost(50.0)]),
+    cpu("w10", "us_per_item_tenth", "W10 with a tenth of the items", "µs", None, &[AtMost(50.0)]),
     // Group commit: many answers share one.
     wall("w10d", "commits_per_item", "W10 commits", "an item", &[AtMost(0.1)]),
+    Row {
+        better: Better::More,
+        ..cpu("verify", "states_per_s", "Verification, states", "1/s", None, &[AtLeast(1_000_000.0)])
+    },
     wall("park", "restart_ms", "Restart on 10,000 parked", "ms", &[AtMost(2_000.0)]),
     wall("park", "resident_mb", "10,000 parked", "MB", &[AtMost(100.0)]),
+    cpu("agent", "ms_per_call", "Agent loop, 1,000 calls", "ms a call", None, &[AtMost(1.0)]),
+    // 1.3 is our interpretation of "linear in calls".
+    wall("agent", "growth", "Agent loop, 1,000 calls beside 250", "times", &[AtMost(1.3)]),
+    wall("calls", "bash_ms", "Sandboxed Bash call", "ms", &[]),
+    wall("calls", "mcp_ms", "MCP call", "ms", &[]),
+    wall("calls", "sdk_ms", "SDK service call", "ms", &[]),
     wall("st", "start_ms", "ST first transition", "ms", &[AtMost(3.0)]),
     wall("st", "peak_mb", "ST peak memory", "MB", &[AtMost(12.0)]),
     wall("hook", "median_ms", "Hook decision", "ms", &[]),
@@ -136,6 +147,8 @@ pub(crate) const ROWS: &[Row] = &[
     wall("hook", "session_start_max_ms", "Hook SessionStart, longest of 40", "ms", &[]),
     wall("hook", "exit_plan_mode_median_ms", "Hook ExitPlanMode", "ms", &[]),
     wall("hook", "exit_plan_mode_max_ms", "Hook ExitPlanMode, longest of 40", "ms", &[]),
+    wall("at", "calls_s", "Three tool calls of 1 s", "s", &[AtMost(1.3)]),
+    wall("at", "agents_s", "16 sub-agents of 1 s", "s", &[AtMost(2.5)]),
 ];
 
 const fn events(

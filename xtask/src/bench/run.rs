@@ -9,11 +9,13 @@ use super::options::Options;
 use super::peers::{Language, Peer};
 use super::samples::Samples;
 use super::tools::Tools;
-use super::{hook, progress, startup};
+use super::{calls, hook, progress, startup, together};
 
 /// In the order of the table.
-pub(crate) const WORKLOADS: [&str; 16] =
-    ["w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "w10", "w10d", "park", "st", "hook"];
+pub(crate) const WORKLOADS: [&str; 20] = [
+    "w1", "w2", "w3", "w4", "w4b", "w5", "w6", "w7", "w8", "w9", "w9d", "w10", "w10d", "verify", "park",
+    "agent", "calls", "st", "hook", "at",
+];
 
 pub(crate) fn all(tools: &Tools, options: &Options) -> Result<Samples> {
     let mut samples = Samples::default();
@@ -33,11 +35,16 @@ fn once(tools: &Tools, options: &Options, peer: Peer, workload: &str, samples: &
     if workload == "st" {
         return startup::measure(tools, peer, samples);
     }
-    if workload == "hook" {
-        return hook::measure(tools, peer, samples);
+    match workload {
+        "hook" => return hook::measure(tools, peer, samples),
+        "agent" => return calls::measure_agent(tools, peer, samples),
+        "calls" => return calls::measure_calls(tools, peer, samples),
+        "at" => return together::measure(tools, peer, samples),
+        _ => {}
     }
-    // The row measures this number of parked instances, so it is never reduced.
-    let n = events(peer, workload) / if options.quick && workload != "park" { 5 } else { 1 };
+    // These rows measure this number of instances and of states, so it is never reduced.
+    let n =
+        events(peer, workload) / if options.quick && !matches!(workload, "park" | "verify") { 5 } else { 1 };
     let output = peer
         .bench(tools, workload, n)
         .stdin(Stdio::null())
@@ -63,6 +70,8 @@ fn events(peer: Peer, workload: &str) -> u64 {
         "w9" => (200_000, 20_000, 1_000),
         "w9d" => (5_000, 5_000, 500),
         "w10" | "w10d" | "park" => (10_000, 10_000, 10_000),
+        // Regions of this length; the states are their product.
+        "verify" => (32, 32, 32),
         _ => (100_000, 100_000, 20_000),
     };
     match peer.language() {

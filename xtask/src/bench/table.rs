@@ -40,7 +40,7 @@ fn verdict(
 ) -> Option<Verdict> {
     Some(match target {
         Target::AtMost(most) => {
-            let most_shown = if most < 0.1 { format!("1/{:.0}", 1.0 / most) } else { grouped(most) };
+            let most_shown = if most < 1.0 { format!("1/{:.0}", 1.0 / most) } else { grouped(most) };
             Verdict { text: format!("≤ {most_shown} {}", row.unit), met: value <= most }
         }
         Target::AtLeast(least) => {

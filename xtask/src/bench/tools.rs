@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::options::Options;
-use super::peers::Language;
+use super::peers::{Language, Peer};
 use super::progress;
 
 pub(crate) struct Tools {
@@ -16,6 +16,8 @@ pub(crate) struct Tools {
     pub(crate) limits: PathBuf,
     pub(crate) durable: PathBuf,
     pub(crate) rawko: PathBuf,
+    /// The peers written in Rust.
+    pub(crate) agents: PathBuf,
     js: PathBuf,
     py: PathBuf,
 }
@@ -51,6 +53,7 @@ pub(crate) fn prepare(root: &Path, options: &Options) -> Result<Tools> {
         limits: target.join("release/limits"),
         durable: target.join("release/durable"),
         rawko: target.join("release/rawko"),
+        agents: target.join("bench/rust/release/agent-peers"),
         js: target.join("bench/js"),
         py: target.join("bench/py"),
     };
@@ -62,12 +65,27 @@ pub(crate) fn prepare(root: &Path, options: &Options) -> Result<Tools> {
     if needs(Language::Python) {
         install_py(&tools)?;
     }
+    if options.peers.iter().any(|peer| matches!(peer, Peer::GraphFlow | Peer::AdkGraph)) {
+        build_peers(root, &target.join("bench/rust"))?;
+    }
     Ok(tools)
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The peers written in Rust are a workspace of their own, so that ours does not depend on them.
+fn build_peers(root: &Path, target: &Path) -> Result<()> {
+    progress("building the peers written in Rust under target/bench/rust");
+    let mut cargo = cargo();
+    cargo.current_dir(root.join("benches/peers/rust")).args(["build", "--release", "--locked", "--quiet"]);
+    quietly(cargo.arg("--target-dir").arg(target), "cargo build of the peers")
 }
 
 fn build(root: &Path) -> Result<()> {
     progress("building rawko-bench and rawko in release");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.current_dir(root).args([
         "build",
         "--release",

@@ -21,16 +21,11 @@ const ACTING: [&str; 10] = [
 ];
 
 /// Files that look at effects without carrying them out.
-const LOOKS: [(&str, &str); 15] = [
+const LOOKS: [(&str, &str); 14] = [
     ("crates/rawko-chart/src/check/recursion.rs", "finds which charts a first step invokes"),
     ("crates/rawko-host/src/past_usage.rs", "names the invokes of a past step"),
     ("crates/rawko-server/src/http/live/ended.rs", "ends the live line of a stopped call"),
     ("crates/rawko-sim/src/shown_step.rs", "prints the report of a simulation"),
-    (
-        "crates/rawko-verify/src/machine.rs",
-        "explores answers that are unknown; deadlines, events and errors are those of rawko-instance, and every \
-         violation is replayed in the simulation",
-    ),
     ("crates/rawko-view/src/faults.rs", "lists faults"),
     ("crates/rawko-view/src/journal/agent.rs", "prints history"),
     ("crates/rawko-view/src/journal/lines.rs", "prints history"),

@@ -95,7 +95,7 @@ impl AgentServices {
         let grant = given.grant.unwrap_or_default();
         let mut sets = self.permissions.iter().chain(&agent.permissions).chain(&grant.permissions);
         let is_refused = is_refused || sets.clone().any(|set| set.mode == Some(AskMode::Deny));
-        !is_refused && (is_attended || sets.any(Permissions::may_ask))
+        !is_refused && (is_attended || self.hooks.decide_on_calls() || sets.any(Permissions::may_ask))
     }
 
     /// A skill may limit an agent, so an agent does not run without a skill that its file names.

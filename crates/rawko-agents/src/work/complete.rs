@@ -14,7 +14,7 @@ use super::{AgentServices, CallPolicy, delegate, group};
 use rawko_model::provider::{
     Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, judge, messages_tokens,
 };
-use rawko_model::vision;
+use rawko_model::vision::{self, VisionMemory};
 use rawko_model::{Message, MessagePart, StopReason, ToolUse, Usage};
 
 pub(super) async fn complete(
@@ -22,16 +22,14 @@ pub(super) async fn complete(
     call: &ServiceCall,
     input: CompleteInput,
 ) -> Result<CompleteOutput, ServiceError> {
-    check_conversation(&value(&input.messages))?;
-    let session = &input.session;
-    let messages = load_all(seen_messages(&input), &call.contents).await?;
-    let origin = CompletionOrigin {
-        agent: &session.agent,
-        occasion: input.occasion.as_deref(),
-        attempt: input.attempt,
-    };
+    // As the chart holds it: converting a conversation back only to measure it would cost as much as sending it.
+    check_conversation(call.input.get("messages"))?;
+    let CompleteInput { session, messages, seen, occasion, attempt, model_index } = input;
+    let session = &session;
+    let messages = load_all(seen_messages(session, messages, seen.as_ref()), &call.contents).await?;
+    let origin = CompletionOrigin { agent: &session.agent, occasion: occasion.as_deref(), attempt };
     let request = request(session, messages, &origin, call);
-    let chain = ModelChain::of(agent_services, &session.model, &session.model_from, input.model_index);
+    let chain = ModelChain::of(agent_services, &session.model, &session.model_from, model_index);
     let completion = ask(&chain, request, call).await?;
     check_answer(&completion)?;
     Ok(output(agent_services, session, completion, chain.model()))
@@ -63,10 +61,14 @@ fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
 }
 
 /// Returns the conversation for the text model; with a vision model, its analyses replace the images.
-fn seen_messages(input: &CompleteInput) -> Vec<Message> {
-    match &input.seen {
-        Some(seen) if input.session.vision_model.is_some() => vision::join(&input.messages, seen),
-        Some(_) | None => input.messages.clone(),
+fn seen_messages(
+    session: &AgentSession,
+    messages: Vec<Message>,
+    seen: Option<&VisionMemory>,
+) -> Vec<Message> {
+    match seen {
+        Some(seen) if session.vision_model.is_some() => vision::join(&messages, seen),
+        Some(_) | None => messages,
     }
 }
 
@@ -122,20 +124,22 @@ pub(super) async fn ask(
     let mut listener = move |event| teller.tell(value(&event));
     let (mut repairs, mut before) = (0, Usage::default());
     loop {
+        // Only an answer in a form may be asked for again; a long conversation is not copied for nothing.
+        let again = request.schema.clone().map(|schema| (schema, request.clone()));
         let mut completion =
-            provider.complete(request.clone(), &mut listener).await.map_err(|error| failed(&error))?;
+            provider.complete(request, &mut listener).await.map_err(|error| failed(&error))?;
         completion.usage = before.plus(completion.usage);
-        let Some(schema) = &request.schema else { return Ok(completion) };
-        let unfit = match judge(&completion, schema) {
+        let Some((schema, mut next)) = again else { return Ok(completion) };
+        let unfit = match judge(&completion, &schema) {
             Ok(data) => return Ok(Completion { data: Some(data), ..completion }),
             Err(Unfit::AskedForTools) => return Ok(completion),
             Err(unfit) => unfit,
         };
-        match Repair::default().messages(repairs, &completion, &unfit, schema) {
-            Some(more) => request.messages.extend(more),
+        match Repair::default().messages(repairs, &completion, &unfit, &schema) {
+            Some(more) => next.messages.extend(more),
             None => return Err(ServiceError::new(Category::InvalidAnswer, unfit.to_string())),
         }
-        (repairs, before) = (repairs + 1, completion.usage);
+        (request, repairs, before) = (next, repairs + 1, completion.usage);
     }
 }
 

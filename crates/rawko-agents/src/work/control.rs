@@ -12,8 +12,8 @@ use rawko_programs::checks::{
 };
 use tokio::sync::Mutex;
 
-use super::AgentServices;
 use super::evidence::{SNAPSHOTS, blocking, state_folder};
+use super::{AgentServices, custody};
 
 /// The folder of files that a control run took away, in the state directory of a project.
 const FOLDER: &str = "control";
@@ -152,6 +152,7 @@ async fn prepare(
 ) -> Result<Option<ControlRun>, ServiceError> {
     let unfixed = base.unfixed.clone();
     let Ok(state) = state_folder(agent_services) else { return Ok(None) };
+    let folders = custody::record_folders(agent_services);
     let (root, name, checks) = (agent_services.root.clone(), name.to_owned(), checks.to_owned());
     blocking(move || {
         let snapshot = FolderSnapshot::open(&state.join(SNAPSHOTS), &name).ok().flatten()?;
@@ -162,7 +163,7 @@ async fn prepare(
             ControlKind::Kept => Control::disarmed(&root, &snapshot, &changes, &checks),
         };
         if let Some(unfixed) = unfixed.filter(|_| kind == ControlKind::Improved)
-            && let Ok(Some(earlier)) = FolderSnapshot::open(&state.join(SNAPSHOTS), &unfixed.snapshot)
+            && let Some(earlier) = earlier_snapshot(&folders, &unfixed.snapshot)
         {
             let mut more = earlier.changes(&root);
             more.retain(|change| unfixed.has(&change.path));
@@ -181,6 +182,12 @@ async fn prepare(
         is_needed.then_some(ControlRun { control, guards, code })
     })
     .await
+}
+
+/// Opens the snapshot of an earlier task: a copy may begin with changes that the project had.
+fn earlier_snapshot(folders: &[PathBuf], name: &str) -> Option<FolderSnapshot> {
+    let open = |folder: &PathBuf| FolderSnapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten();
+    folders.iter().rev().find_map(open)
 }
 
 struct ControlResult {

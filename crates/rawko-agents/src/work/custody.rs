@@ -2,6 +2,7 @@
 //! ends, leaves its custody to the next one. Separate from the evidence, which is the business of a task that runs.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +10,14 @@ use rawko_core::ServiceClass;
 use rawko_host::{Category, ServiceError};
 use rawko_programs::changes::FolderSnapshot;
 use rawko_programs::checkpoints::{ChangeAuthor, EntryKind};
-use rawko_programs::checks::{CheckBase, Closing, Custodies, Custody, Doubts};
+use rawko_programs::checks::{CheckBase, Closing, Custodies, Custody, Doubts, HiddenFailures};
+use rawko_settings::StateDir;
 
 use super::evidence::{SNAPSHOTS, blocking, state_folder};
 use super::{AgentServices, control};
 
 /// Time for the calls of an instance that has ended to stop.
-const STOPPING: Duration = Duration::from_secs(10);
+pub(super) const STOPPING: Duration = Duration::from_secs(10);
 
 /// Settles what unfinished tasks left behind. Returns the files that were put back. What cannot be settled stops the task:
 /// a changed check could judge it.
@@ -33,6 +35,32 @@ pub(super) async fn settle_all(agent_services: &AgentServices) -> Result<Vec<Str
     restored.sort();
     restored.dedup();
     Ok(restored)
+}
+
+/// Settles what unfinished tasks left of the project's checks before an instance copies the project.
+pub(super) async fn settle_before_copy(
+    agent_services: &AgentServices,
+    owner: &str,
+) -> Result<(), ServiceError> {
+    if custodies(agent_services).is_some_and(|all| !all.all().is_empty()) {
+        recorded(agent_services, owner, settle_all(agent_services)).await?;
+    }
+    Ok(())
+}
+
+/// Returns the folders with what earlier tasks left: that of the project and, in a copy of it, that of the copy. A copy
+/// keeps its records in its own, because what passes there is not yet fixed in the project.
+pub(super) fn record_folders(agent_services: &AgentServices) -> Vec<PathBuf> {
+    let Ok(state) = StateDir::of(&agent_services.environment) else { return Vec::new() };
+    let own = agent_services.worktree.as_ref().map(|_| state.project(&agent_services.root));
+    [state.project(&agent_services.project)].into_iter().chain(own).collect()
+}
+
+/// Lets a base begin with what earlier tasks left of the checks.
+pub(super) fn take_records(base: &mut CheckBase, folders: &[PathBuf], root: &Path) {
+    let doubts = folders.iter().map(|folder| Doubts::read(folder)).fold(Doubts::default(), Doubts::and);
+    doubts.apply(base, root);
+    base.take_unfixed(folders.iter().rev().find_map(|folder| HiddenFailures::read(folder, root)));
 }
 
 /// Settles one of them. The history must be up to date.

@@ -13,7 +13,7 @@ use rawko_host::{Category, ServiceCall, ServiceError};
 use rawko_programs::changes::{ChangeShapes, ChangeStatus, FileChange, FolderSnapshot};
 use rawko_programs::checks::{
     CheckBase, CheckReport, CheckResult, Doubts, HiddenFailures, LanguageServers, ProjectCheck, detect,
-    refresh_times, run_all, tree_hash,
+    keep_products, refresh_times, remove_products, run_all, tree_hash,
 };
 use rawko_settings::StateDir;
 
@@ -41,12 +41,10 @@ pub(super) async fn base(
     let (root, checks, protected) =
         (agent_services.root.clone(), checks_of(agent_services), agent_services.protected.clone());
     let (state, name) = (state_folder(agent_services), FolderSnapshot::name_of(&call.idempotency));
+    let folders = custody::record_folders(agent_services);
     let record = move || {
         let mut base = CheckBase::of(&root, checks, &protected);
-        if let Ok(folder) = &state {
-            Doubts::read(folder).apply(&mut base, &root);
-            base.take_unfixed(HiddenFailures::read(folder, &root));
-        }
+        custody::take_records(&mut base, &folders, &root);
         // Without a snapshot the result names the reason in place of the changes; the checks still decide.
         let snapshots = state.map(|folder| folder.join(SNAPSHOTS));
         let taken = snapshots
@@ -196,6 +194,7 @@ pub(super) fn limits(agent_services: &AgentServices) -> ProgressSettings {
         tell_after: u64::from(agent_services.loops.tell_after),
         stuck_after: u64::from(agent_services.loops.stuck_after),
         returns_max: u64::from(agent_services.loops.returns_max),
+        same_failures_max: u64::from(agent_services.loops.same_failures_max),
     }
 }
 
@@ -209,13 +208,17 @@ pub(super) async fn evidence(
     let (root, now, state) =
         (agent_services.root.clone(), checks_of(agent_services), state_folder(agent_services));
     let (base, (restored, lost), redefined, checks, tree, changes) = blocking(move || {
-        let restored = base.restore(&root);
+        let mut restored = base.restore(&root);
         let changes = changes(&base, state.clone().ok(), &root);
+        let folder = state.clone();
         let taken = snapshot_of(&base, state.ok()).and_then(|snapshot| snapshot.taken_at());
+        let (redefined, checks) = (base.redefined(&root), base.with_new(now));
         if let Some(taken) = taken {
             refresh_times(&root, taken);
+            if let Ok(folder) = folder {
+                restored.1.extend(remove_products(&root, &checks, &folder, taken));
+            }
         }
-        let (redefined, checks) = (base.redefined(&root), base.with_new(now));
         (base, restored, redefined, checks, tree_hash(&root), changes)
     })
     .await?;
@@ -233,6 +236,7 @@ pub(super) async fn evidence(
     .await;
     let mut results = report.checks;
     control::compare(agent_services, &base, &checks, &mut results).await?;
+    let _ = state_folder(agent_services).map(|state| keep_products(&state));
     base.miss_failing_tests(&mut results, &removed_words(changes.as_deref().unwrap_or_default()));
     results.extend(lost.into_iter().chain(redefined));
     let tests = changed_tests(changes.as_deref().unwrap_or_default());
@@ -387,7 +391,13 @@ fn notice(standing: RoundStanding, progress: &TaskProgress) -> Option<String> {
 }
 
 fn no_progress(progress: &TaskProgress) -> String {
-    let rounds = progress.without;
+    // Steps were settled and files changed meanwhile.
+    let (rounds, failing) = (progress.without, progress.same_failures);
+    if failing > rounds {
+        return format!(
+            "the same checks have failed for {failing} rounds: no error is gone, although files were changed"
+        );
+    }
     let noun = if rounds == 1 { "round" } else { "rounds" };
     format!(
         "no progress for {rounds} {noun}: no failing check passes now, and no step of the plan was settled with new work"

@@ -37,7 +37,13 @@ pub(super) fn group(
     let is_allowed = |asked: &PendingCall| {
         agent_services.judge(&asked.name, &asked.input, &grant, untrusted).effect == PermissionEffect::Allow
     };
-    let fits = |call: &PendingCall| kind.is_some() && call.together == kind && is_allowed(call);
+    // A hook may ask about it.
+    let is_hooked = |asked: &PendingCall| {
+        let own = agent_services.toolbox.canonical_name(&asked.name);
+        agent_services.hooks.looks_at(own.as_deref().unwrap_or(&asked.name))
+    };
+    let fits =
+        |call: &PendingCall| kind.is_some() && call.together == kind && !is_hooked(call) && is_allowed(call);
     let parallel = input.parallel.unwrap_or(1);
     let most = if kind == Some(CallGroup::Read) { parallel.min(READS_MAX) } else { parallel };
     let (mut count, mut memory) = (0, input.memory.clone());

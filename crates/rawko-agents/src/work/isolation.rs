@@ -1,23 +1,21 @@
 //! Agents that work in a copy of the project: `isolation: worktree`. Each gets a agent_services whose root is the copy, so that
 //! every service of the agent and of its helpers works there and nowhere else.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
-use rawko_programs::checkpoints::{ChangeAuthor, Checkpoints, EntryKind, HistoryEntry, PathChange, PathKind};
-use rawko_programs::checks::CheckReport;
 use rawko_programs::checks::LanguageServers;
-use rawko_programs::worktrees::{MergeError, Merged, Overlap, Worktree, WorktreeError, Worktrees};
+use rawko_programs::worktrees::{Overlap, Settlement, Worktree, WorktreeError, Worktrees};
 use rawko_settings::StateDir;
+use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::AgentServices;
+use super::custody::{self, STOPPING};
 use super::open::Isolation;
 use super::trees::worktrees_folder;
-use super::types::{
-    CheckpointRecord, CloseOutput, CodedFailure, MergeFailure, MergeInput, MergeOutput, WorktreeRecord, value,
-};
+use super::types::{CloseOutput, CodedFailure, WorktreeInput, WorktreeRecord, value};
 use crate::agent::AgentFile;
 
 /// Bytes of the diff in an agent's result.
@@ -28,6 +26,8 @@ const DIFF_BYTES_MAX: usize = 64 * 1024;
 pub struct ProjectWorktrees {
     worktrees: OnceLock<Result<Worktrees, String>>,
     known: Mutex<OpenWorktrees>,
+    /// In the services of a copy: held by each call that may change its files.
+    working: RwLock<()>,
 }
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct OpenWorktrees {
 }
 
 impl AgentServices {
-    fn worktrees(&self) -> Result<&Worktrees, String> {
+    pub(super) fn worktrees(&self) -> Result<&Worktrees, String> {
         let made = self.apart.worktrees.get_or_init(|| {
             let state = StateDir::of(&self.environment).map_err(|error| error.to_string())?;
             let place = worktrees_folder(&self.environment).ok_or("HOME is not set")?;
@@ -46,13 +46,18 @@ impl AgentServices {
         made.as_ref().map_err(Clone::clone)
     }
 
+    /// Marks a call that may change files of this copy, until the result is dropped.
+    pub(super) async fn working(&self) -> RwLockReadGuard<'_, ()> {
+        self.apart.working.read().await
+    }
+
     /// Has the list of worktrees read again: times of directories are too coarse for changes of this process.
     fn reread(&self) {
         self.apart.known.lock().unwrap_or_else(PoisonError::into_inner).changed = None;
     }
 
-    /// Returns the agent_services of an instance that works in a copy, or whose ancestor does.
-    pub(super) fn apart_for(&self, instance: &str) -> Option<Arc<AgentServices>> {
+    /// Returns the worktrees of the project, read again if there are others now.
+    fn known_trees(&self) -> Option<MutexGuard<'_, OpenWorktrees>> {
         let worktrees = self.worktrees().ok()?;
         let mut known = self.apart.known.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = worktrees.changed();
@@ -66,6 +71,12 @@ impl AgentServices {
             let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|age| age.as_millis() > 50);
             *known = OpenWorktrees { changed: changed.filter(is_settled), trees };
         }
+        Some(known)
+    }
+
+    /// Returns the agent_services of an instance that works in a copy, or whose ancestor does.
+    pub(super) fn apart_for(&self, instance: &str) -> Option<Arc<AgentServices>> {
+        let mut known = self.known_trees()?;
         let is_within = |tree: &Worktree| {
             instance
                 .strip_prefix(&*tree.instance)
@@ -82,6 +93,7 @@ impl AgentServices {
         confinement.root.clone_from(&tree.path);
         AgentServices {
             root: tree.path.clone(),
+            project: self.project.clone(),
             toolbox: self.toolbox.apart(&tree.path),
             confinement,
             agents: self.agents.clone(),
@@ -131,10 +143,14 @@ impl AgentServices {
             Value::Str(text) => &**text == "worktree",
             _ => false,
         };
-        let worktrees = if is_asked { self.worktrees().map_err(failed)? } else { return Ok(None) };
-        // Its caller may already work in one.
+        if is_asked { self.open_tree(owner, name).await } else { Ok(None) }
+    }
+
+    /// Makes the worktree of an instance; `None` in the worktree of an ancestor, which is settled with the ancestor.
+    async fn open_tree(&self, owner: &str, name: &str) -> Result<Option<Worktree>, ServiceError> {
+        let worktrees = self.worktrees().map_err(failed)?;
         if let Some(tree) = worktrees.of_instance(owner).map_err(failed)? {
-            return Ok(Some(tree));
+            return Ok(Some(tree).filter(|tree| tree.instance == owner));
         }
         let history = self.history().map_err(failed)?;
         let opened = worktrees.open(history, owner, name).await;
@@ -173,11 +189,71 @@ pub(super) fn name_of_call(call: &ServiceCall, agent: &str) -> String {
     format!("rawko/{}/{}", safe(&call.instance), safe(&format!("{agent}{}", item.replace('/', "."))))
 }
 
-/// `work:close`: commits the work of an isolated agent. Without changes, its worktree is removed.
+/// `git:worktree`: makes a worktree for the instance that calls. All its services and children work in it from then on. In
+/// the worktree of an ancestor, the instance works there, and there is none of its own.
+pub(super) async fn begin(
+    agent_services: &AgentServices,
+    call: &ServiceCall,
+    input: WorktreeInput,
+) -> Result<CloseOutput, ServiceError> {
+    let safe = rawko_programs::checkpoints::ref_part;
+    let item = input.name.as_deref().filter(|name| !name.is_empty()).unwrap_or("work");
+    let name = format!("rawko/{}/{}", safe(&call.instance), safe(item));
+    // The copy has checks of its own, which must not begin with what an unfinished task left of them.
+    custody::settle_before_copy(agent_services, &call.instance).await?;
+    let tree = agent_services.open_tree(&call.instance, &name).await?;
+    Ok(CloseOutput { worktree: tree.as_ref().map(about) })
+}
+
+/// Settles the worktrees of an instance that has ended without doing so: it failed, or was stopped.
+pub(super) async fn ended(agent_services: &AgentServices, instance: &str) {
+    let is_due = |tree: &Worktree| {
+        // A program works in a call of the instance.
+        let below = tree.instance.strip_prefix(instance);
+        tree.settlement == Settlement::Due
+            && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let due: Vec<Worktree> = match agent_services.known_trees() {
+        Some(known) => {
+            known.trees.iter().map(|(tree, _)| tree).filter(|tree| is_due(tree)).cloned().collect()
+        }
+        None => return,
+    };
+    if due.is_empty() {
+        return;
+    }
+    let (Ok(worktrees), Ok(history)) = (agent_services.worktrees(), agent_services.history()) else { return };
+    for tree in due {
+        let copy = agent_services.apart_for(&tree.instance);
+        // The step that ends an instance is committed before its calls are stopped.
+        let _quiet = match &copy {
+            Some(copy) => match tokio::time::timeout(STOPPING, copy.apart.working.write()).await {
+                Ok(quiet) => Some(quiet),
+                // Its files may still change: it stays as it is.
+                Err(_) => continue,
+            },
+            None => None,
+        };
+        // One that stays as it is goes with its instance.
+        let _ = worktrees.settle(history, &tree, &message_of(&tree)).await;
+    }
+    agent_services.reread();
+}
+
+/// Returns the worktree of this instance, and not of an ancestor.
+fn own_tree(worktrees: &Worktrees, owner: &str) -> std::io::Result<Option<Worktree>> {
+    Ok(worktrees.of_instance(owner)?.filter(|tree| tree.instance == owner))
+}
+
+fn message_of(tree: &Worktree) -> String {
+    format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, tree.instance)
+}
+
+/// `work:close` and `git:commit`: commits the work of an isolated agent or workflow. Without changes, its worktree is removed.
 pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result<CloseOutput, ServiceError> {
     let (worktrees, history) =
         (agent_services.worktrees().map_err(failed)?, agent_services.history().map_err(failed)?);
-    let Some(tree) = worktrees.of_instance(owner).map_err(failed)? else {
+    let Some(tree) = own_tree(worktrees, owner).map_err(failed)? else {
         // Removed by an earlier attempt of this call: it had no changes.
         let removed = worktrees.removed_of(owner).map_err(failed)?;
         if let Some(tree) = &removed {
@@ -185,9 +261,8 @@ pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result
         }
         return Ok(CloseOutput { worktree: removed.as_ref().map(unchanged) });
     };
-    let changes = worktrees.changes(history, &tree).await.map_err(failed)?;
-    let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, owner);
-    let tree = worktrees.commit(history, &tree, &changes, &message).await.map_err(failed)?;
+    let message = message_of(&tree);
+    let (tree, changes) = worktrees.settle(history, &tree, &message).await.map_err(failed)?;
     let files: Vec<String> = changes.diffs.iter().map(|file| file.path.clone()).collect();
     let paths: Vec<&str> = files.iter().map(String::as_str).collect();
     let overlap = agent_services.overlap(&tree.name, &paths);
@@ -203,9 +278,6 @@ pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result
             .collect(),
         false => whole,
     };
-    if changes.changes.is_empty() {
-        worktrees.remove(history, &tree).await.map_err(failed)?;
-    }
     let worktree =
         WorktreeRecord { files: Some(files), diff: Some(diff), overlap: Some(overlap), ..about(&tree) };
     Ok(CloseOutput { worktree: Some(worktree) })
@@ -234,122 +306,11 @@ pub(super) fn about(tree: &Worktree) -> WorktreeRecord {
     }
 }
 
-/// `git:merge`: merges the worktree of an agent into the project.
-pub(super) async fn merge(
-    agent_services: &AgentServices,
-    call: &ServiceCall,
-    input: MergeInput,
-) -> Result<MergeOutput, ServiceError> {
-    let (worktrees, history) =
-        (agent_services.worktrees().map_err(failed)?, agent_services.history().map_err(failed)?);
-    let name = input.branch.or_else(|| input.worktree.and_then(|worktree| worktree.branch));
-    let Some(name) = name.as_deref() else {
-        let message = "`git:merge` needs `branch`: the branch of an agent's worktree";
-        return Err(ServiceError::new(Category::Failed, message));
-    };
-    let author = ChangeAuthor {
-        kind: EntryKind::Merge,
-        instance: call.instance.to_string(),
-        call: call.idempotency.to_string(),
-        label: format!("{} {name}", call.name),
-    };
-    // Until the checks have judged the merge: the next one begins with a project that passes them.
-    let turn = worktrees.merge_turn(&call.idempotency).await.map_err(failed)?;
-    let tree = match worktrees.named(name) {
-        Ok(tree) => tree,
-        Err(WorktreeError::Unknown(_)) => {
-            // By an earlier attempt of this call, or it is gone.
-            let earlier = earlier_merge(history, &author).map_err(failed)?;
-            if earlier.is_none() && input.missing.as_deref() == Some("error") {
-                return Err(refused(&WorktreeError::Unknown(name.to_owned())));
-            }
-            let (files, checkpoint) = earlier.map(|done| (done.files, done.entry)).unwrap_or_default();
-            return Ok(merged(name, files, checkpoint.as_ref().map(CheckpointRecord::of), None));
-        }
-        Err(error) => return Err(refused(&error)),
-    };
-    let done = match worktrees.merge(history, name, &author, &turn).await {
-        Ok(done) if done.entry.is_some() => done,
-        // An earlier attempt of this call may have merged it, and was killed before its checks had judged it.
-        Ok(done) => earlier_merge(history, &author).map_err(failed)?.unwrap_or(done),
-        Err(MergeError::Conflict(files)) => {
-            let message = format!("{name} conflicts with the project in {}", files.join(", "));
-            let details = MergeFailure {
-                code: "conflict".to_owned(),
-                branch: name.to_owned(),
-                path: Some(tree.path.display().to_string()),
-                files,
-                report: None,
-            };
-            return Err(definite(ServiceError::new(Category::Failed, message).with_details(value(&details))));
-        }
-        Err(MergeError::Worktree(error)) => return Err(refused(&error)),
-        Err(MergeError::Apply(error)) => return Err(failed(error)),
-    };
-    let report = match input.checks {
-        true => Some(super::checking::run(agent_services).await),
-        false => None,
-    };
-    if let Some(report) = report.as_ref().filter(|report| !report.clean) {
-        if let Some(entry) = &done.entry {
-            let net =
-                rawko_programs::checkpoints::net_changes(&history.entries().map_err(failed)?, |other| {
-                    other.number == entry.number
-                });
-            let undo = ChangeAuthor { kind: EntryKind::Undo, ..author };
-            history.revert(&net, &undo, false).await.map_err(failed)?;
-        }
-        let details = MergeFailure {
-            code: "checks_failed".to_owned(),
-            branch: name.to_owned(),
-            path: None,
-            files: done.files,
-            report: Some(report.clone()),
-        };
-        let message = format!("{name} was not merged: the checks fail with it");
-        return Err(definite(ServiceError::new(Category::Failed, message).with_details(value(&details))));
-    }
-    if !input.keep {
-        worktrees.remove(history, &tree).await.map_err(failed)?;
-    }
-    Ok(merged(name, done.files, done.entry.as_ref().map(CheckpointRecord::of), report))
-}
-
-/// Returns the merge that an earlier attempt of a call made, unless it was taken back.
-fn earlier_merge(history: &Checkpoints, author: &ChangeAuthor) -> std::io::Result<Option<Merged>> {
-    let own = |entry: &HistoryEntry| entry.author.call == author.call && !author.call.is_empty();
-    let last =
-        history.entries()?.into_iter().rfind(own).filter(|entry| entry.author.kind == EntryKind::Merge);
-    Ok(last.map(|entry| {
-        let is_file = |change: &&PathChange| {
-            let marks = [&change.before, &change.after].into_iter().flatten();
-            marks.into_iter().any(|mark| mark.kind != PathKind::Directory)
-        };
-        let files = entry.changes.iter().filter(is_file).map(|change| change.path.clone()).collect();
-        Merged { files, entry: Some(entry) }
-    }))
-}
-
-fn merged(
-    name: &str,
-    files: Vec<String>,
-    checkpoint: Option<CheckpointRecord>,
-    report: Option<CheckReport>,
-) -> MergeOutput {
-    MergeOutput { branch: name.to_owned(), merged: true, files, checkpoint, report }
-}
-
-/// A conflict stays one however often it is tried.
-fn definite(mut error: ServiceError) -> ServiceError {
-    error.retryable = Some(false);
-    error
-}
-
-fn failed(error: impl std::fmt::Display) -> ServiceError {
+pub(super) fn failed(error: impl std::fmt::Display) -> ServiceError {
     ServiceError::new(Category::Failed, format!("the worktree cannot be used: {error}"))
 }
 
-fn refused(error: &WorktreeError) -> ServiceError {
+pub(super) fn refused(error: &WorktreeError) -> ServiceError {
     match error {
         WorktreeError::DiskBudget { .. } => {
             let details = CodedFailure { code: "disk_budget" };

@@ -17,9 +17,11 @@ mod custody;
 mod delegate;
 mod evidence;
 mod group;
+mod hook_questions;
 mod isolation;
 mod look;
 mod mentions;
+mod merge;
 mod models;
 mod observed_provider;
 mod open;
@@ -27,6 +29,7 @@ mod outside;
 mod own_charts;
 mod patch;
 mod permit;
+mod person_request;
 mod profiles;
 mod read;
 mod recall;
@@ -38,6 +41,7 @@ mod settings;
 mod specs;
 mod tool;
 mod trees;
+mod turn_hooks;
 mod types;
 mod unknown_tools;
 mod untrusted_text;
@@ -93,8 +97,10 @@ pub const CHARTS: [(&str, &str); 14] = [
 
 /// Everything agents need, read once.
 pub struct AgentServices {
-    /// Root directory of the project.
+    /// Root directory of the project, or of the copy that this agent_services is for.
     pub root: PathBuf,
+    /// Root directory of the project itself.
+    pub project: PathBuf,
     /// Agents of all levels.
     pub agents: Agents,
     /// Phases with the overrides of the settings.
@@ -155,7 +161,11 @@ impl AgentServices {
         };
         let agent_services = Arc::clone(self);
         let services = services.on_end(Arc::new(move |instance| {
-            Box::pin(custody::ended(Arc::clone(&agent_services), instance))
+            let agent_services = Arc::clone(&agent_services);
+            Box::pin(async move {
+                isolation::ended(&agent_services, &instance).await;
+                custody::ended(agent_services, instance).await;
+            })
         }));
         specs::NAMES.iter().fold(services, |services, (name, kind)| match name.strip_suffix(':') {
             Some(family) => services.add_scheme(family, serve(*kind)),
@@ -213,6 +223,7 @@ fn loaded(id: &str) -> Option<&'static Result<Edition, HostError>> {
 enum ServiceKind {
     Open,
     Close,
+    Worktree,
     Merge,
     Permit,
     Group,
@@ -220,6 +231,7 @@ enum ServiceKind {
     Look,
     Compact,
     Complete,
+    Stop,
     Decide(Moment),
     Remember,
     Tool,
@@ -238,6 +250,7 @@ impl ServiceKind {
         match self {
             ServiceKind::Open
             | ServiceKind::Close
+            | ServiceKind::Worktree
             | ServiceKind::Merge
             | ServiceKind::Permit
             | ServiceKind::Group
@@ -245,6 +258,7 @@ impl ServiceKind {
             | ServiceKind::Look
             | ServiceKind::Compact
             | ServiceKind::Complete
+            | ServiceKind::Stop
             | ServiceKind::Decide(_)
             | ServiceKind::Remember
             | ServiceKind::Base
@@ -273,26 +287,34 @@ macro_rules! typed {
 impl Service for AgentService {
     fn call(&self, call: ServiceCall) -> ServiceFuture {
         let agent_services = match self.kind {
-            ServiceKind::Close | ServiceKind::Merge => None,
+            ServiceKind::Close | ServiceKind::Worktree | ServiceKind::Merge => None,
             _ => self.agent_services.apart_for(&call.instance),
         };
         let project = Arc::clone(&self.agent_services);
         let agent_services = agent_services.unwrap_or_else(|| Arc::clone(&project));
         match self.kind {
             ServiceKind::Close => typed!(isolation::close(&agent_services, &call.instance).await?),
+            ServiceKind::Worktree => {
+                typed!(isolation::begin(&agent_services, &call, types::input(&call)?).await?)
+            }
             ServiceKind::Merge => {
-                typed!(isolation::merge(&agent_services, &call, types::input(&call)?).await?)
+                typed!(merge::merge(&agent_services, &call, types::input(&call)?).await?)
             }
             ServiceKind::Open => typed!(open::open(&project, &call, types::input(&call)?).await?),
             ServiceKind::Look => typed!(look::look(&agent_services, &call, types::input(&call)?).await?),
             ServiceKind::Compact => {
                 typed!(compact::compact(&agent_services, &call, types::input(&call)?).await?)
             }
-            ServiceKind::Permit => typed!(permit::permit(&agent_services, &call, &types::input(&call)?)?),
+            ServiceKind::Permit => {
+                typed!(permit::permit(&agent_services, &call, types::input(&call)?).await?)
+            }
             ServiceKind::Group => typed!(group::group(&agent_services, &call, &types::input(&call)?)?),
             ServiceKind::Collect => typed!(collect::collect(&agent_services, &call, types::input(&call)?)?),
             ServiceKind::Complete => {
                 typed!(complete::complete(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Stop => {
+                typed!(turn_hooks::stop(&agent_services, &call, &types::input(&call)?).await)
             }
             ServiceKind::Decide(moment) => {
                 typed!(arbitrate::decide(&agent_services, moment, &call, &types::input(&call)?).await?)

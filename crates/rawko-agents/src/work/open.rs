@@ -7,7 +7,7 @@ use super::attachments::AttachedImages;
 use super::read::model_of;
 use super::session::AgentSession;
 use super::types::{CallPolicy, ExitGoal, OpenInput, OpenOutput, value};
-use super::{AgentServices, advice, delegate, mentions, untrusted_text};
+use super::{AgentServices, advice, delegate, mentions, turn_hooks, untrusted_text};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_arbiter::{Plan, PlanStep, StepStatus};
@@ -41,6 +41,13 @@ pub(super) async fn open(
         && let Some(last) = messages.last_mut()
     {
         last.parts = mentions::attach(agent_services, &full, call, std::mem::take(&mut last.parts)).await;
+    }
+    if !input.prompt.is_null()
+        && let Some(last) = messages.last_mut()
+    {
+        let prompt = prompt_text(&input.prompt);
+        let text = turn_hooks::prompted(agent_services, call, input.depth, &full, &prompt).await?;
+        last.parts.extend(text.map(|text| MessagePart::Text { text }));
     }
     let messages = attached.keep_all(messages);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
@@ -176,7 +183,9 @@ async fn session(
         system: with_words(agent_services, agent, system(agent, phase, &full), &tools),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty())
-            || agent_services.toolbox.asks_about_hosts(&full),
+            || agent_services.toolbox.asks_about_hosts(&full)
+            || agent_services.hooks.looks_at(delegate::TASK),
+        stop_hooks: agent_services.hooks.decides_on_stop(input.depth > 0),
         grant,
         loops: value(&loops),
         schema: schema(&input.schema)?,

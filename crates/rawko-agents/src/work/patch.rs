@@ -1,14 +1,15 @@
 //! `checks:patch`: the changes since the base of a run, as a patch with a proposed branch. It is written to a file in the
-//! root of the project, or only returned for reviewers.
+//! root of the project, or beside the copy that the run works in, or only returned for reviewers.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rawko_host::{Category, ServiceError};
 
 use super::types::{PatchInput, PatchOutput};
 use super::{AgentServices, evidence};
 use rawko_programs::changes::{FolderSnapshot, Patch};
+use rawko_programs::worktrees::Worktrees;
 
 /// The patch is a value of a chart's context, which is limited.
 const TEXT_BYTES_MAX: usize = 900 * 1024;
@@ -27,7 +28,11 @@ pub(super) async fn patch(
     let root = agent_services.root.clone();
     let title = first_line(&input.title);
     let branch = branch(input.branch.as_deref(), &title);
-    let file = input.write.then(|| format!("{}.patch", branch.replace('/', "-")));
+    let name_of_file = PathBuf::from(format!("{}.patch", branch.replace('/', "-")));
+    let file = input.write.then(|| match agent_services.worktree {
+        Some(_) => Worktrees::patches_of(&root).join(name_of_file),
+        None => name_of_file,
+    });
     let (heading, target) = (heading(&title, &input.body, &branch), file.clone());
     let made = evidence::blocking(move || {
         let snapshot = FolderSnapshot::open(&all, &name).map_err(|error| error.to_string())?;
@@ -43,6 +48,7 @@ pub(super) async fn patch(
         Ok::<Patch, String>(patch)
     });
     let Patch { text, files, left_out } = made.await?.map_err(failed)?;
+    let file = file.map(|file| file.display().to_string());
     Ok(PatchOutput { text, files, left_out, branch, file })
 }
 
@@ -56,7 +62,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     if path.is_symlink() || path.is_dir() {
         return Err(format!("{shown} is not a file"));
     }
-    fs::write(path, text).map_err(|error| format!("cannot write {shown}: {error}"))
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    written.map_err(|error| format!("cannot write {shown}: {error}"))
 }
 
 /// Text before the first diff, which `git apply` skips.

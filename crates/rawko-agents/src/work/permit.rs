@@ -1,14 +1,14 @@
 //! `work:permit`: decides on one tool call by the rules `allow`, `ask` and `deny`, before it is made. The chart waits for
 //! a person where the decision is to ask; the tool itself decides once more when it runs.
 
-use std::sync::Arc;
-
 use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{Category, ServiceCall, ServiceError, Settings, SettingsReader};
 
 use super::AgentServices;
 use super::delegate::TASK;
+use super::hook_questions::hooked_task;
 use super::own_charts::is_own_program_chart;
+use super::person_request::PersonRequest;
 use super::types::{
     AskedCall, AuditedInput, CallFailure, HostRequest, PermitDecision, PermitInput, PermitOutput,
     QuestionRequest, ToolInput, value,
@@ -100,10 +100,10 @@ pub fn permissions(settings: &Settings) -> (Vec<Permissions>, FileFindings) {
     (sets, problems)
 }
 
-pub(super) fn permit(
+pub(super) async fn permit(
     agent_services: &AgentServices,
     call: &ServiceCall,
-    input: &PermitInput,
+    input: PermitInput,
 ) -> Result<PermitOutput, ServiceError> {
     let asked = input.call.tool_use();
     let agent = input.agent.as_deref();
@@ -121,8 +121,16 @@ pub(super) fn permit(
     }
     if asked.name == ASK_USER && judgement.effect != PermissionEffect::Deny {
         let grant = agent_services.within(&grant);
-        let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
-        return question(agent, &asked, is_refused, judgement.expires_ms);
+        return question(agent, &asked, is_unattended(&grant), judgement.expires_ms);
+    }
+    // No tool runs a sub-agent: the hooks of other calls run with them.
+    let is_hooked = asked.name == TASK && agent_services.hooks.looks_at(TASK);
+    if is_hooked && judgement.effect != PermissionEffect::Deny {
+        let asking = hooked_task(agent_services, call, &asked, &agent_services.within(&grant), agent).await?;
+        // One question is enough, if a rule asks, too.
+        if let Some(asking) = asking.filter(|_| judgement.effect == PermissionEffect::Allow) {
+            return Ok(asking);
+        }
     }
     let Judgement { effect, rule, mode, .. } = &judgement;
     let decision = match (effect, mode) {
@@ -144,61 +152,9 @@ pub(super) fn permit(
     Err(refused(format!("{}: {decision}", asked.name), content, rule))
 }
 
-fn refused(message: impl Into<String>, content: String, rule: &str) -> ServiceError {
+pub(super) fn refused(message: impl Into<String>, content: String, rule: &str) -> ServiceError {
     let details = CallFailure { content, rule: rule.to_owned(), ..CallFailure::default() };
     ServiceError::new(Category::Refused, message).with_details(value(&details))
-}
-
-/// The request to a person: what would be done, by which agent, and which rule asks.
-#[derive(serde::Serialize)]
-struct PersonRequest {
-    title: String,
-    prompt: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
-    by: Option<String>,
-    /// Hosts that a command could not reach.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    hosts: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    /// Rules that make the approval permanent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    always: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    options: Option<Value>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    form: Value,
-    /// Milliseconds.
-    expires: u64,
-    /// What the tool would do: its command, path and diff, or address.
-    #[serde(flatten)]
-    details: Value,
-    /// The line that runs, if it is not the one that the model wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<String>,
-}
-
-impl PersonRequest {
-    fn new(title: String, prompt: String, expires: u64) -> Self {
-        Self {
-            title,
-            prompt,
-            kind: None,
-            tool: None,
-            by: None,
-            hosts: Vec::new(),
-            rule: None,
-            always: None,
-            options: None,
-            form: Value::Null,
-            expires,
-            details: Value::Map(Arc::default()),
-            runs: None,
-        }
-    }
 }
 
 /// Asks the person a question of an agent, or refuses it if this run does not wait for a person.
@@ -246,8 +202,7 @@ pub(super) fn host_request(
     if wanted.is_empty() {
         return None;
     }
-    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
-    if is_refused || !(agent_services.is_own_chart(call) || is_own_program_chart(&call.policy)) {
+    if is_unattended(grant) || !(agent_services.is_own_chart(call) || is_own_program_chart(&call.policy)) {
         return None;
     }
     let hosts: Vec<String> = wanted.iter().map(|one| one.host.clone()).collect();
@@ -260,7 +215,7 @@ pub(super) fn host_request(
          connect for the rest of this run.",
         rules.join("; ")
     );
-    let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
+    let expires_ms = expiry(grant);
     let (_, details) = shown(&asked.name, &asked.input, &agent_services.root);
     let rule = rules.join("; ");
     let request = PersonRequest {
@@ -297,6 +252,16 @@ fn request(
     }
 }
 
+/// Returns true if the run does not wait for a person.
+pub(super) fn is_unattended(grant: &Grant) -> bool {
+    grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny))
+}
+
+/// Returns the time after which a request counts as denied.
+pub(super) fn expiry(grant: &Grant) -> u64 {
+    grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS)
+}
+
 /// Builds the request for a call of a program, which is made in its next turn if a person approves it.
 pub(super) fn asked_call(
     agent_services: &AgentServices,
@@ -318,7 +283,7 @@ pub(super) fn clearance<'c>(
 ) -> Clearance<'c> {
     let approval = input.approval.as_ref();
     let is_own = agent_services.is_own_chart(call);
-    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
+    let is_refused = is_unattended(grant);
     Clearance {
         approved: is_own && approval.is_some_and(|approval| approval.approved),
         untrusted: input.untrusted.first().map(String::as_str),
@@ -339,7 +304,7 @@ pub(super) fn tool_question(agent: Option<&str>, grant: &Grant, question: &ToolQ
     let title = format!("{server} asks: {words}");
     let visit = question.url.as_ref().map(|url| format!(" Visit {url}, then approve.")).unwrap_or_default();
     let prompt = format!("The MCP server {server}, called by the agent {agent}, asks a question.{visit}");
-    let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
+    let expires_ms = expiry(grant);
     let request = PersonRequest {
         by: Some(server.to_owned()),
         form: question.form.clone(),

@@ -106,6 +106,7 @@ impl AgentServices {
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let environment = settings.environment().clone();
         let agent_services = Self {
+            project: root.clone(),
             root,
             agents,
             phases,

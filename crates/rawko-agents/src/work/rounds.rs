@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use rawko_arbiter::progress::{Round, RoundStanding, TaskProgress};
 use rawko_core::Value;
 use rawko_programs::changes::FolderSnapshot;
-use rawko_programs::checks::{CheckBase, Doubts, HiddenFailures, tree_hash};
+use rawko_programs::checks::{CheckBase, tree_hash};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
@@ -156,13 +156,10 @@ async fn measure(agent_services: &AgentServices, channel: &str, _guard: OwnedMut
 async fn recorded(agent_services: &AgentServices) -> Option<CheckBase> {
     let (root, checks, protected) =
         (agent_services.root.clone(), checks_of(agent_services), agent_services.protected.clone());
-    let state = state_folder(agent_services);
+    let folders = custody::record_folders(agent_services);
     let recorded = blocking(move || {
         let mut base = CheckBase::of(&root, checks, &protected);
-        if let Ok(folder) = &state {
-            Doubts::read(folder).apply(&mut base, &root);
-            base.take_unfixed(HiddenFailures::read(folder, &root));
-        }
+        custody::take_records(&mut base, &folders, &root);
         base
     });
     recorded.await.ok()

@@ -26,6 +26,9 @@ pub(super) struct AgentSession {
     /// True if rules on single calls apply, so that each call is decided on before it is made.
     #[serde(default)]
     pub(super) guarded: bool,
+    /// True if hooks decide whether the agent may end its turn.
+    #[serde(default)]
+    pub(super) stop_hooks: bool,
     #[serde(rename = "loop")]
     pub(super) loops: Value,
     pub(super) schema: Option<OutputSchema>,

@@ -16,11 +16,12 @@ use super::types::{
     CompactOutput, CompleteInput, CompleteOutput, GroupInput, GroupOutput, GroupedResult, LookInput,
     LookOutput, MergeFailure, MergeInput, MergeOutput, ModelFailure, OpenInput, OpenOutput, PatchInput,
     PatchOutput, PermitInput, PermitOutput, ProgressInput, ProgressOutput, ProjectInput, ProjectOutput,
-    RememberInput, RememberOutput, RoundInput, RoundOutput, ToolInput, ToolOutput,
+    RememberInput, RememberOutput, RoundInput, RoundOutput, StopInput, StopOutput, ToolInput, ToolOutput,
+    WorktreeInput,
 };
 
 /// The names of the services, and what performs each. A name with a colon at its end is a family.
-pub(super) const NAMES: [(&str, ServiceKind); 20] = [
+pub(super) const NAMES: [(&str, ServiceKind); 23] = [
     ("work:open", ServiceKind::Open),
     ("work:close", ServiceKind::Close),
     ("work:look", ServiceKind::Look),
@@ -28,11 +29,14 @@ pub(super) const NAMES: [(&str, ServiceKind); 20] = [
     ("work:group", ServiceKind::Group),
     ("work:collect", ServiceKind::Collect),
     ("work:compact", ServiceKind::Compact),
+    ("work:stop", ServiceKind::Stop),
     ("work:select", ServiceKind::Decide(Moment::Select)),
     ("work:evaluate", ServiceKind::Decide(Moment::Evaluate)),
     ("work:remember", ServiceKind::Remember),
     ("model:complete", ServiceKind::Complete),
     ("git:merge", ServiceKind::Merge),
+    ("git:worktree", ServiceKind::Worktree),
+    ("git:commit", ServiceKind::Close),
     ("checks:base", ServiceKind::Base),
     ("checks:close", ServiceKind::CloseChecks),
     ("checks:round", ServiceKind::Round),
@@ -69,8 +73,10 @@ impl ServiceKind {
         match self {
             ServiceKind::Open => own::<OpenInput, OpenOutput>(name),
             ServiceKind::Close => own::<(), CloseOutput>(name),
+            ServiceKind::Worktree => own::<WorktreeInput, CloseOutput>(name),
             ServiceKind::Merge => own::<MergeInput, MergeOutput>(name).failing_with::<MergeFailure>(),
             ServiceKind::Permit => own::<PermitInput, PermitOutput>(name).failing_with::<CallFailure>(),
+            ServiceKind::Stop => own::<StopInput, StopOutput>(name),
             ServiceKind::Group => own::<GroupInput, GroupOutput>(name),
             ServiceKind::Collect => own::<CollectInput, CollectOutput>(name),
             ServiceKind::Look => own::<LookInput, LookOutput>(name),

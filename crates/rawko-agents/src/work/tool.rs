@@ -1,7 +1,7 @@
 //! `tool:<Name>`: one tool call. Loop control before and after it, everything else at the toolbox's single dispatch
 //! point.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
@@ -11,7 +11,7 @@ use super::bounds::{TurnUse, bounded_data, cut};
 use super::call_hooks::CallWithHooks;
 use super::open::within_settings;
 use super::types::{CallFailure, CallPolicy, GroupedResult, ToolInput, ToolOutput, VerdictWord, value};
-use super::{AgentServices, advice, permit, trees, untrusted_text};
+use super::{AgentServices, advice, hook_questions, permit, trees, untrusted_text};
 use rawko_arbiter::loop_control::{
     CallObservation, Detector, LoopMemory, LoopSettings, LoopVerdict, check_before, fingerprint_of, observe,
 };
@@ -45,12 +45,26 @@ pub(super) async fn run(
         clearance: permit::clearance(agent_services, call, &grant, &input),
     };
     let rejected = input.call.rejected.as_deref();
+    let (is_approved, can_ask) = (tool_call.clearance.approved, tool_call.clearance.can_ask);
     let mut checkpoint = None;
-    let running = async {
+    let hook_question = OnceLock::new();
+    // Boxed twice: each future around another moves it, and without optimisation the stack has a copy for each.
+    let running = Box::pin(async {
         let may_change = agent_services.toolbox.may_leave_changes(&asked.name, &asked.input);
-        let running = with_output_watch(output_watch(call), agent_services.toolbox.run(tool_call, &grant));
-        let hooked = CallWithHooks { agent_services, asked: &asked, instance: &call.instance, grant: &grant };
-        let running = hooked.run(running);
+        let running = Box::pin(agent_services.toolbox.run(tool_call, &grant));
+        let running = with_output_watch(output_watch(call), running);
+        let instance = &call.instance;
+        let hooked = CallWithHooks { agent_services, asked: &asked, instance, grant: &grant, is_approved };
+        let running = async {
+            match hooked.run(running).await {
+                Ok(outcome) => outcome,
+                Err(asks) if can_ask => {
+                    let _ = hook_question.set(asks);
+                    ToolOutcome::failed("not run: a person decides on this call")
+                }
+                Err(asks) => asks.refused(),
+            }
+        };
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
             None if may_change => {
@@ -60,7 +74,7 @@ pub(super) async fn run(
             }
             None => running.await,
         }
-    };
+    });
     if input.together {
         return Ok(value(&beside(agent_services, &asked, running.await, &grant, &settings)?));
     }
@@ -82,7 +96,10 @@ pub(super) async fn run(
     let changed = left_changes || !outcome.is_error && may_change;
     let facts = outcome.facts();
     let agent = input.agent.as_deref();
-    let question = facts.question.as_ref().map(|asks| permit::tool_question(agent, &grant, asks));
+    let question = match hook_question.get() {
+        Some(asks) => Some(hook_questions::hook_question(agent_services, agent, &grant, &asked, asks)),
+        None => facts.question.as_ref().map(|asks| permit::tool_question(agent, &grant, asks)),
+    };
     let wanted = match question {
         Some(_) => None,
         None => permit::host_request(agent_services, call, &asked, &grant, agent, &facts.wanted),

@@ -96,6 +96,7 @@ pub(super) async fn recorded<T>(
     };
     // A worktree is committed as a whole when its agent ends.
     if agent_services.worktree.is_some() {
+        let _working = agent_services.working().await;
         return (running.await, None);
     }
     let problem = |why: &str| Some(CheckpointRecord::missing(why));

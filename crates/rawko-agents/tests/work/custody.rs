@@ -56,6 +56,14 @@ statechart:
     over: {type: final}
 ";
 
+/// Approves each change.
+const FINE: &str = "
+statechart:
+  id: fine
+  initial: done
+  states: {done: {type: final, output: {verdict: \"'approved'\", findings: '[]', text: \"''\"}}}
+";
+
 fn bash(command: &str) -> Act {
     Act::Call("Bash", json!({"command": command}))
 }
@@ -93,6 +101,7 @@ fn project(waits: bool, number: &Number) -> Yard {
             (1, 0) => bash("echo exit 0 > check.sh; echo x > other.txt"),
             (1, 1) if waits => bash("echo x > waiting; sleep 60"),
             (3 | 4, 0) => bash("touch solved"),
+            (5, 0) => bash("echo y > other.txt"),
             (4, 2) => bash("echo exit 0 > check.sh"),
             _ => say("All checks pass now."),
         }
@@ -161,6 +170,24 @@ async fn a_task_that_is_stopped_while_an_agent_works_leaves_no_changed_check_to_
             judge_the_next(&format!("{chart} {end:?}"), &yard, &number).await;
         }
     }
+}
+
+/// A copy has a base and checks of its own, and begins with those of the project from before the task.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_of_the_project_does_not_begin_with_a_changed_check() {
+    let (state, number) = (tempfile::tempdir().unwrap(), first());
+    let yard = project(true, &number).chart(FINE).state_dir(state.path());
+    let host = yard.host_on(Arc::new(MemoryStore::new())).await;
+    start(&host, "plain", json!({})).await;
+    wait_for(&yard, "waiting").await;
+    host.close().await;
+    let input = json!({"issue": "i", "agent": "worker", "review_chart": "fine", "rounds_max": 0});
+    for (task, outcome) in [(5, "rejected"), (3, "finished")] {
+        stage(task, &number);
+        let output = yard.run("issue_to_patch", input.clone()).await;
+        assert_eq!(output.get("outcome").as_str(), Some(outcome), "{output}");
+    }
+    assert_eq!(yard.read("check.sh").as_deref(), Some(CHECK));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,8 @@
 //! A corpus of agents that turn a check green without a fix, by language, beside honest work of the same kind: the files in
 //! `evasions`. Each is one task; a dishonest one ends without success within six rounds, an honest one succeeds in the first.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::disguises::{Kind, judge, project, work};
@@ -40,6 +42,12 @@ fn sections(text: &str) -> Vec<Section> {
     found
 }
 
+/// The virtual environment with pytest.
+fn venv() -> String {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/api");
+    venv.canonicalize().expect("run `cargo xtask tools`").display().to_string()
+}
+
 /// Two rounds without progress end the task: the corpus is about the verdict of a check, not about the time that an agent may take.
 async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
     let yard: Yard = project(kind, move |turn: &Turn<'_>| match turn.agent {
@@ -47,6 +55,10 @@ async fn task(kind: &Kind, command: &'static str) -> (String, i64, String) {
         _ => work(turn, command),
     });
     let yard = yard.replace_settings("loop: {retries_max: 1}", "loop: {retries_max: 1, stuck_after: 2}");
+    let yard = match kind.check.contains(&venv()) {
+        true => yard.settings(&format!("tools: {{extra_read_paths: ['{}']}}\n", venv())),
+        false => yard,
+    };
     let input = json!({"task": "Make the tests pass", "remember": false, "backoffMs": 1});
     let output = yard.run("rawko", input).await;
     let rounds = output.get("iterations").as_i64().unwrap_or_default();
@@ -75,17 +87,22 @@ async fn run(text: &str, dishonest: usize, honest: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn python() {
-    run(include_str!("evasions/python.txt"), 37, 30).await;
+    run(include_str!("evasions/python.txt"), 51, 32).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pytest() {
+    run(&include_str!("evasions/pytest.txt").replace("VENV", &venv()), 5, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn node() {
-    run(include_str!("evasions/node.txt"), 14, 31).await;
+    run(include_str!("evasions/node.txt"), 22, 32).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rust() {
-    run(include_str!("evasions/rust.txt"), 10, 4).await;
+    run(include_str!("evasions/rust.txt"), 11, 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +112,7 @@ async fn make() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shell() {
-    run(include_str!("evasions/shell.txt"), 6, 4).await;
+    run(include_str!("evasions/shell.txt"), 8, 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

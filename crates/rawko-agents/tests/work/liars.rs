@@ -236,6 +236,15 @@ async fn honest_work_goes_on() {
                 _ => say("One step further."),
             })
         }),
+        ("eleven steps, and the check passes last", &one, 11, |turn| {
+            until(turn, 11).or_else(|| plan(turn, 11)).unwrap_or_else(|| match (turn.round, turn.call) {
+                (1, 1) => tick(1),
+                (11, 1) => Act::Call("Write", json!({"path": "done/1", "content": "x"})),
+                (round, 0) => tick(round),
+                (round, 1) => part(round),
+                _ => say("One step further."),
+            })
+        }),
         ("a change that breaks more for a while", &six, 6, |turn| {
             until(turn, 6).unwrap_or_else(|| match (turn.round, turn.call) {
                 (1, 0) => bash("mkdir -p done; touch done/1 done/2".into()),
@@ -260,6 +269,27 @@ async fn honest_work_goes_on() {
     for (name, settings, rounds, acting) in table {
         let (outcome, made, output) = task(settings, acting).await;
         assert_eq!((outcome.as_str(), made), ("complete", rounds), "{name}: {output}");
+    }
+}
+
+/// Other source code and a ticked step in each round, and the check fails as before: a migration looks the same, and ends
+/// sooner.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_sources_each_round_end_with_the_same_failures() {
+    for (more, expected) in [("", 12), ("loop: {same_failures_max: 7}\n", 7)] {
+        let settings = breakable(3) + more;
+        let (outcome, rounds, output) = task(&settings, |turn| {
+            go_on(turn).or_else(|| plan(turn, 40)).unwrap_or_else(|| match (turn.round, turn.call) {
+                (1, 1) => part(1),
+                (1, 2) => tick(1),
+                (round, 0) if round > 1 => part(round),
+                (round, 1) if round > 1 => tick(round),
+                _ => say("One step further."),
+            })
+        })
+        .await;
+        assert_eq!((outcome.as_str(), rounds), ("stuck", expected), "{output}");
+        assert!(output.to_string().contains("the same checks have failed"), "{output}");
     }
 }
 

@@ -157,10 +157,16 @@ async fn an_issue_becomes_a_patch() {
     let state = tempfile::tempdir().unwrap();
     let yard = yard(&script.to_string()).file("a.txt", "0\n").state_dir(state.path());
     let output = yard.run("issue_to_patch", json!({"issue": "Count to two", "reviewers": ["logic"]})).await;
+    assert_eq!(yard.read("a.txt").as_deref(), Some("0\n"), "the project does not change");
+    assert_eq!(std::fs::read_dir(yard.root()).unwrap().count(), 2, "`a.txt` and `.rawko`");
     assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
     assert_eq!(output.get("rounds").as_i64(), Some(2), "{output}");
     assert_eq!(output.get("branch").as_str(), Some("rawko/count-to-two"));
-    let patch = yard.read("rawko-count-to-two.patch").unwrap();
+    let path = output.get("patch").as_str().unwrap().to_owned();
+    assert!(path.ends_with("/rawko-count-to-two.patch"), "{path}");
+    let patch = std::fs::read_to_string(path).unwrap();
+    let copy = std::path::PathBuf::from(output.get("worktree").get("path").as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(copy.join("a.txt")).unwrap(), "1\n2\n");
     assert!(patch.contains("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-0\n+1\n+2\n"), "{patch}");
     assert!(patch.starts_with("Subject: Count to two\nBranch: rawko/count-to-two\n"), "{patch}");
 }

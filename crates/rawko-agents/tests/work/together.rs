@@ -124,23 +124,20 @@ impl Provider for Meeting {
 
 #[tokio::test]
 async fn sub_agents_run_at_the_same_time_up_to_the_limit() {
-    let calls: Vec<Json> = (0..8).map(|number| task(&format!("part {number}"))).collect();
-    let text = script(&[&calls]);
-    let meeting = |size| {
-        let script = Scripted::of_text("script.yaml", &text).unwrap();
-        Arc::new(Meeting { script, barrier: Barrier::new(size) })
-    };
-    // Groups of four: a barrier of eight would never open.
-    for (limit, size) in [("", 8), ("limits: {parallel: 4}\n", 4)] {
+    // Sixteen at once without a limit; with one, groups of four, so that a barrier of eight would never open.
+    for (limit, count, size) in [("", 16, 16), ("limits: {parallel: 4}\n", 8, 4)] {
+        let calls: Vec<Json> = (0..count).map(|number| task(&format!("part {number}"))).collect();
+        let script = Scripted::of_text("script.yaml", &script(&[&calls])).unwrap();
+        let meeting = Arc::new(Meeting { script, barrier: Barrier::new(size) });
         let agent = format!("---\nname: worker\nwhenToUse: For work.\n{limit}---\nYou work.\n");
         let yard = yard("[]")
-            .answered_by(meeting(size))
+            .answered_by(meeting)
             .file(".rawko/agents/worker.md", &agent)
             .file(".rawko/agents/helper.md", HELPER);
         let output = yard.run("one", json!({})).await;
         assert_eq!(output.get("outcome").as_str(), Some("finished"), "{limit}: {output}");
         let messages = output.get("messages").to_json().to_string();
-        assert_eq!(messages.matches("helped").count(), 8, "{limit}: {messages}");
+        assert_eq!(messages.matches("helped").count(), count, "{limit}: {messages}");
     }
 }
 

@@ -54,6 +54,8 @@ pub struct LoopSettings {
     pub stuck_after: u32,
     /// Returns to a former state of the files until the task ends.
     pub returns_max: u32,
+    /// Rounds with the same failing checks until a person is asked, also if other things change.
+    pub same_failures_max: u32,
 }
 
 impl Default for LoopSettings {
@@ -80,11 +82,12 @@ impl Default for LoopSettings {
             tell_after: 3,
             stuck_after: 5,
             returns_max: 2,
+            same_failures_max: 12,
         }
     }
 }
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "notice_after",
     "block_after",
     "doom_after",
@@ -106,6 +109,7 @@ const KEYS: [&str; 21] = [
     "tell_after",
     "stuck_after",
     "returns_max",
+    "same_failures_max",
 ];
 /// Results of more calls would not fit into one value of a context.
 const PARALLEL_MAX: u64 = 32;
@@ -235,6 +239,7 @@ impl LoopSettings {
             "tell_after" => &mut self.tell_after,
             "stuck_after" => &mut self.stuck_after,
             "returns_max" => &mut self.returns_max,
+            "same_failures_max" => &mut self.same_failures_max,
             _ => return None,
         })
     }

@@ -17,6 +17,7 @@ mod ops;
 mod parse;
 mod partial;
 mod problem;
+mod progress;
 mod resolve;
 mod suggest;
 mod token;
@@ -41,6 +42,7 @@ pub(crate) use ops::with_article;
 pub use partial::{OTHER_FIELDS, has_unknown, is_unknown, partly_known, unknown};
 use problem::ExprSpan;
 pub use problem::{ExprProblem, ExprProblemKind};
+pub use progress::{LoopBound, LoopDrift, LoopMeasure};
 pub(crate) use suggest::nearest;
 pub use uses::{DataUse, DataUseKind};
 

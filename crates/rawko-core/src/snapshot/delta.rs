@@ -10,7 +10,7 @@ use super::json::{
     SavedFailure, SavedHistory, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
     read_invocation, read_timer, save_failure, save_history, save_invocation, save_timer, unknown,
 };
-use super::{PendingTimer, RareParts, Snapshot, SnapshotError, Status};
+use super::{Invocation, PendingTimer, RareParts, Snapshot, SnapshotError, Status};
 use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
@@ -69,6 +69,17 @@ const TIMERS_WHOLE_MAX: usize = 16;
 impl Snapshot {
     /// Returns the changes since an earlier snapshot of the same instance, as compact JSON.
     pub fn delta_json(&self, before: &Snapshot, chart: &Chart) -> String {
+        self.delta_json_with(before, chart, &|_| None)
+    }
+
+    /// [`Snapshot::delta_json`] with other values in place of some inputs of invocations: for a caller that has their
+    /// text already.
+    pub fn delta_json_with(
+        &self,
+        before: &Snapshot,
+        chart: &Chart,
+        input_of: &dyn Fn(&Invocation) -> Option<Value>,
+    ) -> String {
         let mut delta = Delta { step: self.step, ..Delta::default() };
         if self.status != before.status {
             delta.status = Some(self.status);
@@ -84,7 +95,7 @@ impl Snapshot {
                 ValueChange::Append(items) => drop(delta.append.insert(name(), items)),
             }
         }
-        delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart);
+        delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart, input_of);
         // Serialising our own types to a String cannot fail.
         serde_json::to_string(&delta).unwrap_or_default()
     }
@@ -164,6 +175,7 @@ fn more_delta<'a>(
     before: Option<&RareParts>,
     after: Option<&RareParts>,
     chart: &'a Chart,
+    input_of: &dyn Fn(&Invocation) -> Option<Value>,
 ) -> Option<MoreDelta<'a>> {
     let (before, after) = (before.unwrap_or(&NOTHING), after?);
     let timers_changed = before.timers != after.timers;
@@ -178,7 +190,7 @@ fn more_delta<'a>(
             .then(|| timer_changes(&before.timers, &after.timers, chart)),
         each: fan_out_changes(&before.fan_outs, &after.fan_outs, chart),
         invocations: (before.invocations != after.invocations)
-            .then(|| after.invocations.iter().map(|known| save_invocation(known, chart)).collect()),
+            .then(|| after.invocations.iter().map(|known| saved(known, chart, input_of(known))).collect()),
         deferred: (before.deferred != after.deferred).then(|| after.deferred.clone()),
         failures: (before.failures != after.failures)
             .then(|| after.failures.iter().map(|failure| save_failure(failure, chart)).collect()),
@@ -192,6 +204,14 @@ fn more_delta<'a>(
         && delta.deferred.is_none()
         && delta.failures.is_none();
     (!unchanged).then_some(delta)
+}
+
+/// Returns an invocation for writing, with another input if one stands in for it.
+fn saved(invocation: &Invocation, chart: &Chart, stand_in: Option<Value>) -> SavedInvocation {
+    match stand_in {
+        Some(input) => save_invocation(&Invocation { input, ..invocation.clone() }, chart),
+        None => save_invocation(invocation, chart),
+    }
 }
 
 fn apply_more(more: &mut RareParts, delta: MoreDelta<'_>, chart: &Chart) -> Result<(), SnapshotError> {

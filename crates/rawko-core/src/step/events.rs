@@ -1,5 +1,7 @@
 //! From a delivery to a resting instance: the handling of each kind of event, and the macrostep around it.
 
+use smallvec::SmallVec;
+
 use super::StepError;
 use super::run::Macrostep;
 use super::trace::TraceEntry;
@@ -7,6 +9,7 @@ use crate::blueprint::Unhandled;
 use crate::configuration::Configuration;
 use crate::entry_set::EntrySet;
 use crate::event::{Event, NamedEvent};
+use crate::ids::Slot;
 use crate::value::Value;
 
 /// Limit of deferred events.
@@ -39,6 +42,21 @@ impl Macrostep<'_> {
             // Taken before a run begins.
             Event::PauseRequested { .. } | Event::ResumeRequested { .. } => Ok(()),
         }?;
+        self.stall_unstarted();
+        Ok(())
+    }
+
+    /// Continues after a first microstep that only assigned.
+    pub(super) fn go_on(
+        &mut self,
+        event: NamedEvent,
+        written: SmallVec<[(Slot, Value); 4]>,
+    ) -> Result<(), StepError> {
+        self.undo.add_written(written);
+        self.event = Some(event);
+        self.microsteps = 1;
+        self.handled = true;
+        self.settle()?;
         self.stall_unstarted();
         Ok(())
     }

@@ -13,6 +13,7 @@ mod microstep;
 mod plain;
 mod run;
 mod select;
+mod targetless;
 mod timers;
 mod trace;
 mod undo;
@@ -23,13 +24,14 @@ pub(crate) use items::item_name;
 pub use items::split_item_name;
 use plain::PlainStep;
 use run::Macrostep;
+use targetless::TargetlessStep;
 pub use trace::{CandidateOutcome, CandidateRefusal, MacrostepTrace, Retrying, TraceEntry};
 pub use work::start_work;
 
 use crate::chart::Chart;
 use crate::configuration::Configuration;
 use crate::effect::Effect;
-use crate::event::Event;
+use crate::event::{Event, NamedEvent};
 use crate::snapshot::{RareParts, Snapshot, Status};
 use crate::value::Value;
 use crate::world::Now;
@@ -213,22 +215,51 @@ fn step_with(
     if snapshot.chart != chart.hash {
         return Err(StepError::OtherChart { chart: chart.id().to_owned() });
     }
-    let plain = match &event {
-        Event::PauseRequested { .. } => return Ok(unseen(snapshot, 0)),
-        Event::ResumeRequested { paused_ms, .. } => return Ok(unseen(snapshot, *paused_ms)),
-        Event::Named(named) => PlainStep::find(chart, snapshot, named),
+    match event {
+        Event::PauseRequested { .. } => Ok(unseen(snapshot, 0)),
+        Event::ResumeRequested { paused_ms, .. } => Ok(unseen(snapshot, paused_ms)),
+        Event::Named(named) => named_step(chart, snapshot, named, now, tracing),
         Event::TimerFired { .. }
         | Event::InvokeDone { .. }
         | Event::InvokeFailed { .. }
         | Event::RetryRequested
         | Event::ItemRetryRequested { .. }
-        | Event::CancelRequested { .. } => None,
-    };
-    if let Some(plain) = plain
-        && let Event::Named(named) = event
-    {
-        return Ok(plain.take(chart, snapshot, named.name, tracing));
+        | Event::CancelRequested { .. } => whole_step(chart, snapshot, event, now, tracing),
     }
+}
+
+/// Takes one of the fast paths for an author's event if it qualifies.
+#[inline]
+fn named_step(
+    chart: &Chart,
+    snapshot: &mut Snapshot,
+    event: NamedEvent,
+    now: Now<'_>,
+    tracing: Tracing,
+) -> Result<Step, StepError> {
+    let Some((leaf, handler)) = plain::find_handler(chart, snapshot, &event.name) else {
+        return whole_step(chart, snapshot, Event::Named(event), now, tracing);
+    };
+    if let Some(plain) = PlainStep::of(chart, leaf, handler) {
+        return Ok(plain.take(chart, snapshot, event.name, tracing));
+    }
+    if !handler.only_assigns {
+        return whole_step(chart, snapshot, Event::Named(event), now, tracing);
+    }
+    match TargetlessStep::new(chart, snapshot, leaf, now, tracing).take(handler, event) {
+        Ok(step) => step,
+        Err(event) => whole_step(chart, snapshot, Event::Named(event), now, tracing),
+    }
+}
+
+/// The full algorithm.
+fn whole_step(
+    chart: &Chart,
+    snapshot: &mut Snapshot,
+    event: Event,
+    now: Now<'_>,
+    tracing: Tracing,
+) -> Result<Step, StepError> {
     snapshot.step += 1;
     let mut run = Macrostep::new(chart, snapshot, now, tracing);
     let result = run.handle(event);

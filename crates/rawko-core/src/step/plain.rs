@@ -1,12 +1,11 @@
 //! Fast path for the most common step: one innermost state, one unguarded transition, and no side effects. Taken
-//! without setting up a [`Run`](super::run::Run). All other steps use the full algorithm, which would give the same
-//! result.
+//! without setting up a [`Macrostep`](super::run::Macrostep). [`targetless`](super::targetless) is the other fast path;
+//! all other steps use the full algorithm, which would give the same result.
 
 use std::sync::Arc;
 
 use super::{CandidateOutcome, MacrostepTrace, Step, TraceEntry, Tracing};
 use crate::chart::Chart;
-use crate::event::NamedEvent;
 use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::{Snapshot, Status};
 use crate::tables::{EventHandler, TransitionRoute};
@@ -20,18 +19,9 @@ pub(super) struct PlainStep {
 }
 
 impl PlainStep {
-    /// Returns the step for this event if it qualifies.
+    /// Returns the step of this handler if it qualifies.
     #[inline]
-    pub(super) fn find(chart: &Chart, snapshot: &Snapshot, event: &NamedEvent) -> Option<Self> {
-        let [from] = *snapshot.configuration.frontier() else { return None };
-        // The event may belong to a running invocation, and deferred events are retried after a move.
-        let is_idle = snapshot.more.as_ref().is_none_or(|more| {
-            more.invocations.is_empty() && more.fan_outs.is_empty() && more.deferred.is_empty()
-        });
-        if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
-            return None;
-        }
-        let handler = handler(chart, from, &event.name)?;
+    pub(super) fn of(chart: &Chart, from: NodeId, handler: &EventHandler) -> Option<Self> {
         let target = handler.plain.filter(|target| chart.tables.is_quiet_to_leave(from, target.domain))?;
         let transition = chart.tables.candidates[handler.candidates.start as usize];
         Some(Self { transition, from, to: target.leaf })
@@ -74,12 +64,30 @@ impl PlainStep {
     }
 }
 
-/// Returns the first handler from the leaf outwards, as in selection, if it is plain.
+/// Returns the only innermost state and its handler for this event, if the step may be taken on a fast path.
+#[inline]
+pub(super) fn find_handler<'c>(
+    chart: &'c Chart,
+    snapshot: &Snapshot,
+    event: &str,
+) -> Option<(NodeId, &'c EventHandler)> {
+    let [leaf] = *snapshot.configuration.frontier() else { return None };
+    // The event may belong to a running invocation, and deferred events are retried after a move.
+    let is_idle = snapshot.more.as_ref().is_none_or(|more| {
+        more.invocations.is_empty() && more.fan_outs.is_empty() && more.deferred.is_empty()
+    });
+    if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
+        return None;
+    }
+    handler(chart, leaf, event).map(|handler| (leaf, handler))
+}
+
+/// Returns the first handler from the leaf outwards, as in selection.
 #[inline]
 fn handler<'c>(chart: &'c Chart, leaf: NodeId, event: &str) -> Option<&'c EventHandler> {
     let tables = &chart.tables;
     let start = tables.node(leaf);
-    if !start.has_plain {
+    if !start.has_shortcut {
         return None;
     }
     let descriptors = tables.events.known(event)?;

@@ -140,7 +140,7 @@ impl<'a> Macrostep<'a> {
             Some(oracle) if oracle.is_partial() => match guard.holds_partial(&self.scope())? {
                 Some(truth) => Ok(truth),
                 None if oracle.fails(guard) => Err(may_fail()),
-                None => Ok(oracle.decide(guard)),
+                None => Ok(oracle.decide(guard, &self.scope())),
             },
             Some(oracle) if oracle.fails(guard) => Err(may_fail()),
             Some(oracle) => oracle.judge(guard, guard.eval_guard(&self.scope())),
@@ -167,7 +167,8 @@ impl<'a> Macrostep<'a> {
         match self.now.oracle {
             Some(oracle) if oracle.is_partial() && expr::is_unknown(&value) => {
                 oracle.bounded(list);
-                let length = if oracle.decide(list) { 1 + usize::from(oracle.decide(list)) } else { 0 };
+                let decide = || usize::from(oracle.decide(list, &self.scope()));
+                let length = if decide() == 1 { 1 + decide() } else { 0 };
                 Ok(Value::list(vec![expr::unknown(); length]))
             }
             _ => Ok(value),

@@ -28,6 +28,11 @@ impl Undo {
         }
     }
 
+    /// Adds slots that were written before this step set up its undo.
+    pub(super) fn add_written(&mut self, written: SmallVec<[(Slot, Value); 4]>) {
+        self.context = written;
+    }
+
     /// Writes a slot of the context.
     #[inline]
     pub(super) fn write(&mut self, snapshot: &mut Snapshot, slot: Slot, value: Value) {

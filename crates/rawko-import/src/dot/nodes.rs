@@ -105,7 +105,7 @@ impl DotImporter {
         self.refuse_attributes(number);
         let mut state = Yaml::Map(Vec::new());
         let node = &self.graph.nodes[number];
-        let label = node.get("label").filter(|label| *label != self.keys[number] && !label.starts_with('<'));
+        let label = node.get("label").filter(|label| *label != self.keys[number]);
         state.push_some("description", label.map(Yaml::text));
         match self.kind(number) {
             DotNodeKind::Exit => {

@@ -21,6 +21,33 @@ pub(super) struct DotGraph {
     pub(super) nodes: Vec<DotNode>,
     pub(super) edges: Vec<DotEdge>,
     index: HashMap<String, usize>,
+    /// A `strict` graph has one edge between two nodes.
+    is_strict: bool,
+    /// The first edge between two nodes.
+    pairs: HashMap<(usize, usize), usize>,
+}
+
+impl DotGraph {
+    /// Replaces `\N`, `\G`, `\E`, `\T` and `\H` in labels by the names that they stand for.
+    fn expand_labels(&mut self) {
+        let graph = self.name.clone().unwrap_or_default();
+        let expand = |attributes: &mut Attributes, names: &[(&str, &str)]| {
+            for (_, value, _) in attributes.iter_mut().filter(|(key, _, _)| key == "label") {
+                for (escape, name) in names.iter().chain(&[("\\G", graph.as_str())]) {
+                    *value = value.replace(escape, name);
+                }
+            }
+        };
+        for edge in &mut self.edges {
+            let (tail, head) = (&self.nodes[edge.from].id, &self.nodes[edge.to].id);
+            let both = format!("{tail}->{head}");
+            expand(&mut edge.attributes, &[("\\E", &both), ("\\T", tail), ("\\H", head)]);
+        }
+        for node in &mut self.nodes {
+            let id = node.id.clone();
+            expand(&mut node.attributes, &[("\\N", &id)]);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -62,6 +89,7 @@ pub(super) fn parse(text: &str) -> Result<DotGraph, ImportError> {
     let mut parser = DotParser { tokens, at: 0, graph: DotGraph::default() };
     parser.header()?;
     parser.body()?;
+    parser.graph.expand_labels();
     Ok(parser.graph)
 }
 
@@ -116,7 +144,7 @@ impl DotParser {
     }
 
     fn header(&mut self) -> Result<(), ImportError> {
-        self.keyword("strict");
+        self.graph.is_strict = self.keyword("strict");
         if self.keyword("graph") {
             return Err(error(self.line(), "an undirected `graph`: a workflow is a `digraph`"));
         }
@@ -246,7 +274,13 @@ impl DotParser {
                     if self.graph.edges.len() >= EDGES_MAX {
                         return Err(error(line, &format!("more than {EDGES_MAX} edges")));
                     }
-                    let attributes = defaults.iter().chain(&attributes).cloned().collect();
+                    let attributes: Attributes = defaults.iter().chain(&attributes).cloned().collect();
+                    let next = self.graph.edges.len();
+                    let known = *self.graph.pairs.entry((*from, *to)).or_insert(next);
+                    if self.graph.is_strict && known < next {
+                        self.graph.edges[known].attributes.extend(attributes);
+                        continue;
+                    }
                     self.graph.edges.push(DotEdge { from: *from, to: *to, line, attributes });
                 }
             }

@@ -41,7 +41,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(DotToken, u32)>, ImportError> {
             }
             '<' => {
                 used = html(rest).ok_or_else(|| error(line, "an HTML string that is not closed"))?;
-                found.push((DotToken::Id { text: rest[..used].to_owned(), quoted: true }, start));
+                found.push((DotToken::Id { text: text_of_html(&rest[1..used - 1]), quoted: true }, start));
             }
             '-' if rest.starts_with("->") => {
                 used = 2;
@@ -86,7 +86,8 @@ fn word(text: &str) -> usize {
     let mut end = 0;
     for (at, c) in text.char_indices() {
         let follows = text[at + c.len_utf8()..].chars().next();
-        let inside = is_word(c) || c == '.' || (c == '-' && follows.is_some_and(is_word));
+        let inside =
+            is_word(c) || c == '.' || (c == '-' && follows.is_some_and(|next| is_word(next) || next == '.'));
         if !inside {
             break;
         }
@@ -114,6 +115,29 @@ fn quoted(text: &str) -> Option<(String, usize)> {
         }
     }
     None
+}
+
+/// Returns the words of an HTML string, without its tags.
+fn text_of_html(html: &str) -> String {
+    let mut text = String::new();
+    for (number, piece) in html.split('<').enumerate() {
+        let (tag, words) = match number {
+            0 => ("", piece),
+            _ => piece.split_once('>').unwrap_or(("", piece)),
+        };
+        let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next();
+        if name.is_some_and(|name| ["br", "tr", "td", "hr"].iter().any(|tag| name.eq_ignore_ascii_case(tag)))
+        {
+            text.push(' ');
+        }
+        text.push_str(words);
+    }
+    for (entity, character) in
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")]
+    {
+        text = text.replace(entity, character);
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The length of `<…>` with balanced brackets.

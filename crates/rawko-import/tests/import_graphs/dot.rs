@@ -290,6 +290,33 @@ fn malformed_graphs_have_a_line() {
     }
 }
 
+/// Labels in HTML and with escapes, ports, lists of attributes, joined strings, and an edge that stands twice.
+#[test]
+fn forms_of_the_language() {
+    let text = r#"strict digraph "a b" {
+  graph [label="\G" fontname=Helvetica]; start [shape=Mdiamond]
+  "the end" [shape=Msquare, label=<<b>The</b> end&amp;more>]
+  gate [shape=hexagon][label="Ask " + "\N"]
+  start -> work [label="first", weight=-.5];
+  work:out:se -> gate:in
+  gate -> work [label=<<table><tr><td>Once</td><td>more</td></tr></table>>]
+  gate -> "the end" ; gate -> "the end" [label="Stop \H"]
+}"#;
+    assert_eq!(notes(text), "");
+    let imported = crate::imported(text);
+    assert!(
+        imported.yaml.contains("Ask gate") && imported.yaml.contains("The end&more"),
+        "{}",
+        imported.yaml
+    );
+    for (answer, expected) in [
+        ("gate={\"choice\":\"once more\"}", expect!["work | gate.run | work"]),
+        ("gate={\"choice\":\"Stop the end\"}", expect!["work | gate.run | the end"]),
+    ] {
+        expected.assert_eq(&walk(text, &["work=null", answer]));
+    }
+}
+
 /// The words of another runner: `succeeded`, a pause, a label that the result prefers, equal weights by name.
 #[test]
 fn words_of_other_runners() {

@@ -12,9 +12,11 @@
 mod pack;
 mod scan;
 mod unpack;
+mod values;
 
 use std::borrow::Cow;
 
+pub(crate) use self::values::{PackedLists, is_long};
 use crate::error::StoreError;
 use crate::records::Blob;
 

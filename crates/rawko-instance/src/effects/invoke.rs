@@ -15,20 +15,11 @@ use crate::message::{MessageChain, StoredMessage};
 use crate::records::{EffectKind, OpenEffect};
 use crate::transaction::{DriverAction, EffectPlace, ServiceRequest, Transaction};
 
-/// Returns the kind of effect that a `src` refers to.
-fn kind_of(src: &str) -> EffectKind {
-    match ServiceName::of(src).class {
-        ServiceClass::Human => EffectKind::Person,
-        ServiceClass::Chart => EffectKind::Child,
-        ServiceClass::Agent => EffectKind::Agent,
-        _ => EffectKind::Service,
-    }
-}
-
 impl Instance {
+    /// `by_src` is the kind of work by its `src`.
     pub(crate) fn plan_invoke(
         &mut self,
-        mut invoke: Invoke,
+        (mut invoke, by_src): (Invoke, EffectKind),
         at: EffectPosition,
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
@@ -42,10 +33,14 @@ impl Instance {
             Some(Ok(AgentBinding::Chart { .. })) => EffectKind::Child,
             Some(Ok(AgentBinding::Person { .. })) => EffectKind::Person,
             Some(Ok(AgentBinding::Service) | Err(_)) => EffectKind::Agent,
-            None => told.unwrap_or_else(|| kind_of(&invoke.src)),
+            None => told.unwrap_or(by_src),
         };
+        let (body, _) = tx.pack_around(&|long| match long {
+            Some(long) => serde_json::to_string(&long.in_invoke(&invoke)).unwrap_or_default(),
+            None => serde_json::to_string(&invoke).unwrap_or_default(),
+        });
         let mut effect = OpenEffect {
-            body: tx.pack(serde_json::to_string(&invoke).unwrap_or_default()),
+            body,
             ..self.new_effect(kind, Some(invoke.invocation), Arc::clone(&invoke.src), at)
         };
         if let Some(key) = self.take_kept_key(&invoke, tx) {

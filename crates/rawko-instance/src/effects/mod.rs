@@ -11,6 +11,7 @@ pub(crate) mod send;
 
 use rawko_core::{Effect, Step};
 
+use crate::consequences::Consequence;
 use crate::environment::MachineEnvironment;
 use crate::failure::ServiceError;
 use crate::instance::Instance;
@@ -51,17 +52,18 @@ impl Instance {
         env: &dyn MachineEnvironment,
         tx: &mut Transaction,
     ) {
-        match effect {
-            // Timers are in the snapshot; the head has the next due time. Logs and faults are in the journal.
-            Effect::SetTimer { .. } | Effect::CancelTimer { .. } | Effect::Log { .. } | Effect::Fault(_) => {}
-            Effect::Invoke(invoke) => self.plan_invoke(invoke, at, env, tx),
-            Effect::StopInvoke { invocation, id } => self.plan_stop((invocation, &id), at, env, tx),
-            Effect::Send(send) => self.plan_send(send, at, env, tx),
-            Effect::Emit { event, data } => self.plan_emit(event, data, at, env, tx),
-            Effect::Call { handler, params } => self.plan_call(handler, params, at, env, tx),
-            Effect::Complete { output } => self.plan_complete(output, at, env, tx),
-            Effect::Cancelled { reason } => self.plan_cancelled(&reason, at, env, tx),
-            Effect::Stall { error, .. } => self.plan_stall(error, at, env, tx),
+        match Consequence::of(effect) {
+            // The head has the next due time of timers.
+            Consequence::Nothing => {}
+            Consequence::Work { invoke, kind } => self.plan_invoke((invoke, kind), at, env, tx),
+            Consequence::Stop { invocation, id } => self.plan_stop((invocation, &id), at, env, tx),
+            Consequence::OwnEvent(event) => self.post_named(self.key, event, at, env, tx),
+            Consequence::Message(send) => self.plan_send(send, at, env, tx),
+            Consequence::Emission { event, data } => self.plan_emit(event, data, at, env, tx),
+            Consequence::Call { handler, params } => self.plan_call(handler, params, at, env, tx),
+            Consequence::Completion { output } => self.plan_complete(output, at, env, tx),
+            Consequence::Cancellation { reason } => self.plan_cancelled(&reason, at, env, tx),
+            Consequence::Stall { error, .. } => self.plan_stall(error, at, env, tx),
         }
     }
 

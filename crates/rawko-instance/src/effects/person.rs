@@ -4,7 +4,7 @@
 use rawko_core::Invoke;
 
 use super::EffectPosition;
-use crate::consequences::request_expiry_ms;
+use crate::consequences::request_due_ms;
 use crate::instance::Instance;
 use crate::records::OpenEffect;
 use crate::transaction::Transaction;
@@ -17,9 +17,9 @@ impl Instance {
         at: EffectPosition,
         tx: &mut Transaction,
     ) {
-        match request_expiry_ms(&invoke.input) {
-            Ok(ms) => {
-                effect.due_ms = ms.map(|ms| at.ms.saturating_add(ms));
+        match request_due_ms(&invoke.input, at.ms) {
+            Ok(due_ms) => {
+                effect.due_ms = due_ms;
                 self.open(effect, tx);
             }
             Err(error) => self.refuse(effect, error, tx),

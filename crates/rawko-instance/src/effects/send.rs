@@ -9,7 +9,7 @@ use rawko_core::{
 
 use super::child::child_id;
 use super::{EffectPosition, effect_id};
-use crate::consequences::{ITSELF, sent_event};
+use crate::consequences::sent_event;
 use crate::environment::MachineEnvironment;
 use crate::error::StoreError;
 use crate::instance::Instance;
@@ -29,7 +29,8 @@ impl Instance {
     ) {
         let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke));
         match &send.target {
-            SendTarget::Itself => self.post_event(self.key, &send, ITSELF, None, at, env, tx),
+            // An own event (`Consequence::OwnEvent`).
+            SendTarget::Itself => {}
             SendTarget::Parent => match self.listening_parent() {
                 Some(parent) => {
                     let origin = invoke.clone().unwrap_or_default();
@@ -80,7 +81,7 @@ impl Instance {
         self.post_named(to, sent_event(send, origin, invoke_id), at, env, tx);
     }
 
-    fn post_named(
+    pub(super) fn post_named(
         &mut self,
         to: InstanceKey,
         event: NamedEvent,

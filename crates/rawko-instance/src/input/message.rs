@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName, Value};
 
 use super::pause::HeldInput;
+use crate::consequences::own_event_refusal;
 use crate::effects::child::child_id;
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -135,7 +136,7 @@ impl Instance {
     fn refused_message(&self, message: &StoredMessage) -> Option<EventRefusal> {
         let Event::Named(event) = &message.event else { return None };
         if message.is_from(&self.new.id) {
-            return self.chart.refuse_data(event);
+            return own_event_refusal(&self.chart, event);
         }
         let refusal = self.chart.refuse_event(event)?;
         match &refusal {

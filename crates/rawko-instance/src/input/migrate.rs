@@ -161,7 +161,7 @@ impl Instance {
             (change.chart, Arc::clone(&change.chart_id), Arc::clone(&change.version));
         tx.commit.migrated = Some(Box::new(change));
         let event = tx.pack(serde_json::to_string(record).unwrap_or_default());
-        let effects = tx.pack(effects_text(&step));
+        let effects = tx.pack(effects_text(&step.effects));
         tx.commit.records.push(Record {
             seq: 0,
             instance: self.key,

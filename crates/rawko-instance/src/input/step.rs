@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rawko_core::{Event, Now, Step, step, step_traced};
+use rawko_core::{Effect, Event, Invocation, Now, Step, step, step_traced};
 
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -15,6 +15,8 @@ use crate::transaction::{FailureKind, Transaction};
 /// A full snapshot is written when the changes since the last one outweigh it, and are at least this large. The space
 /// of snapshots is therefore proportional to the changes, however long the history.
 pub(super) const SNAPSHOT_BYTES_MIN: usize = 16 * 1024;
+/// Steps with a long input in them have fewer effects than this.
+const FEW_EFFECTS: usize = 8;
 
 impl Instance {
     /// Takes a step, records it and plans its effects. Returns true if a transition was taken. A step that cannot be
@@ -54,7 +56,8 @@ impl Instance {
                 tx.note_trace(&chart, &mut step, env.wants_traces());
                 let effects = self.record_step(&before, event, &step, at_ms, tx);
                 self.plan_effects(step, env, at_ms, tx);
-                tx.record_faults(&effects);
+                tx.long_input = None;
+                tx.record_faults(|| effects.text());
                 Ok(handled)
             }
             Err(error) => {
@@ -66,7 +69,7 @@ impl Instance {
         }
     }
 
-    /// Returns the text of the step's effects.
+    /// Records a step and returns its effects.
     fn record_step(
         &mut self,
         before: &rawko_core::Snapshot,
@@ -74,12 +77,28 @@ impl Instance {
         step: &Step,
         at_ms: i64,
         tx: &mut Transaction,
-    ) -> String {
+    ) -> StepEffects {
         self.last_ms = at_ms;
-        let effects = effects_text(step);
+        self.pack_long_input(tx);
+        // A text of thousands of items is not written twice; a long conversation is not written at all.
+        let (effects, packed_effects) = if tx.long_input.is_some() && step.effects.len() < FEW_EFFECTS {
+            let (text, _) = tx.pack_around(&|long| match long {
+                Some(long) => {
+                    effects_text(&step.effects.iter().map(|it| long.in_effect(it)).collect::<Vec<_>>())
+                }
+                None => effects_text(&step.effects),
+            });
+            (StepEffects::Values(step.effects.clone()), text)
+        } else {
+            let text = effects_text(&step.effects);
+            (StepEffects::Text(text.clone()), tx.pack(text))
+        };
         let moved = step.is_effective();
-        let delta = self.snapshot.delta_json(before, &self.chart);
-        self.note_change(delta.len());
+        let (delta, delta_length) = tx.pack_around(&|long| {
+            let input_of = |invocation: &Invocation| long?.of_invocation(invocation);
+            self.snapshot.delta_json_with(before, &self.chart, &input_of)
+        });
+        self.note_change(delta_length);
         let record = Record {
             seq: 0,
             instance: self.key,
@@ -87,8 +106,8 @@ impl Instance {
             at_ms,
             kind: if moved { RecordKind::Stepped } else { RecordKind::Ignored },
             event: tx.pack(serde_json::to_string(event).unwrap_or_default()),
-            delta: tx.pack(delta),
-            effects: tx.pack(effects.clone()),
+            delta,
+            effects: packed_effects,
         };
         self.delta_bytes += record.delta.len();
         tx.commit.records.push(record);
@@ -126,10 +145,25 @@ impl Instance {
     }
 }
 
-/// Returns a step's effects for the record; empty if there are none.
-pub(crate) fn effects_text(step: &Step) -> String {
-    if step.effects.is_empty() {
+/// The effects of a step, for the case that some cannot be performed and the record changes.
+enum StepEffects {
+    Text(String),
+    Values(Vec<Effect>),
+}
+
+impl StepEffects {
+    fn text(self) -> String {
+        match self {
+            StepEffects::Text(text) => text,
+            StepEffects::Values(effects) => effects_text(&effects),
+        }
+    }
+}
+
+/// Returns effects for a record; empty if there are none.
+pub(crate) fn effects_text(effects: &[Effect]) -> String {
+    if effects.is_empty() {
         return String::new();
     }
-    serde_json::to_string(&step.effects).unwrap_or_default()
+    serde_json::to_string(effects).unwrap_or_default()
 }

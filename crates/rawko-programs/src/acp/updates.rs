@@ -1,16 +1,27 @@
 //! Converts an agent's session updates to stream events.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, SessionUpdate, StopReason as Theirs, ToolCallContent, ToolCallStatus,
+    ContentBlock, Diff, SessionUpdate, StopReason as Theirs, ToolCallContent, ToolCallStatus,
 };
 use rawko_core::Value;
+use similar::TextDiff;
 
 use super::prompt::AcpUsage;
 use crate::program::EndedCall;
 use rawko_model::provider::StreamEvent;
 use rawko_model::{StopReason, Usage};
+
+/// Bytes of the diff of one file.
+const DIFF_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of the diffs of one call, after which no other is added.
+const DIFFS_BYTES_MAX: usize = 64 * 1024;
+/// Larger texts, old and new together, are not compared.
+const TEXTS_BYTES_MAX: usize = 1024 * 1024;
+/// Texts that differ much are compared roughly after this time.
+const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// The state accumulated over a turn.
 #[derive(Default)]
@@ -31,6 +42,7 @@ struct CallSoFar {
     name: String,
     input: Value,
     content: String,
+    diff: String,
 }
 
 /// What an update leads to.
@@ -60,9 +72,9 @@ impl PromptState {
         };
         let mut all: Vec<UpdateResult> = self.events(update).into_iter().map(UpdateResult::Event).collect();
         if let Some((id, status)) = ended.filter(|(_, status)| ended_with(*status)) {
-            let CallSoFar { name, input, content } = self.calls.remove(&id).unwrap_or_default();
+            let CallSoFar { name, input, content, diff } = self.calls.remove(&id).unwrap_or_default();
             let is_error = status == ToolCallStatus::Failed;
-            all.push(UpdateResult::Returned(EndedCall { id, name, input, content, is_error }));
+            all.push(UpdateResult::Returned(EndedCall { id, name, input, content, diff, is_error }));
         }
         all
     }
@@ -149,10 +161,37 @@ impl CallSoFar {
         if !text.is_empty() {
             self.content = text.join("\n");
         }
+        let mut diff = String::new();
+        for part in content {
+            let ToolCallContent::Diff(part) = part else { continue };
+            if diff.len() >= DIFFS_BYTES_MAX {
+                diff.push_str("[the other diffs are left out]\n");
+                break;
+            }
+            diff.push_str(&changed_lines(part));
+        }
+        if !diff.is_empty() {
+            self.diff = diff;
+        }
         if let Some(output) = output.filter(|_| self.content.is_empty()) {
             self.content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
         }
     }
+}
+
+/// Returns the lines that a part of a result shows as changed.
+fn changed_lines(diff: &Diff) -> String {
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    if old.len() + diff.new_text.len() > TEXTS_BYTES_MAX {
+        return format!("[the diff of {} is left out: the file is too large]\n", diff.path.display());
+    }
+    let lines = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, &diff.new_text);
+    let mut text = lines.unified_diff().context_radius(3).to_string();
+    if text.len() > DIFF_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(DIFF_BYTES_MAX));
+        text.push_str("\n[the rest of the diff is left out]\n");
+    }
+    text
 }
 
 /// Returns the text of a part of a result.
@@ -190,4 +229,44 @@ pub(super) fn stop_reason(theirs: Theirs) -> Option<StopReason> {
 /// Returns true if a text is an update of a session; takes it into a turn that has just begun.
 pub(crate) fn is_update(text: &[u8]) -> bool {
     serde_json::from_slice(text).is_ok_and(|update| !PromptState::default().take(update).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_diff_becomes_changed_lines() {
+        let mut state = PromptState::default();
+        let update = |update: serde_json::Value| serde_json::from_value::<SessionUpdate>(update).unwrap();
+        let begun =
+            json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit"});
+        state.take(update(begun));
+        let ended = json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed",
+            "content": [{"type": "diff", "path": "/p/a.txt", "oldText": "one\ntwo\n", "newText": "one\n2\n"}],
+        });
+        let all = state.take(update(ended));
+        let call = all.iter().find_map(|result| match result {
+            UpdateResult::Returned(call) => Some(call),
+            UpdateResult::Event(_) => None,
+        });
+        let call = call.unwrap();
+        assert_eq!((&*call.name, &*call.content), ("Edit a.txt", "changed /p/a.txt"));
+        assert_eq!(call.diff, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+    }
+
+    #[test]
+    fn the_diffs_of_a_call_have_a_limit() {
+        let part = |path: &str, text: String| ToolCallContent::Diff(Diff::new(path, text));
+        let mut call = CallSoFar::default();
+        call.note(None, &[part("/p/large.txt", "x\n".repeat(TEXTS_BYTES_MAX))], None);
+        assert_eq!(call.diff, "[the diff of /p/large.txt is left out: the file is too large]\n");
+        let many: Vec<_> = (0..100).map(|_| part("/p/a.txt", "0123456789\n".repeat(4_000))).collect();
+        call.note(None, &many, None);
+        let most = DIFFS_BYTES_MAX + DIFF_BYTES_MAX + 100;
+        assert!((DIFFS_BYTES_MAX..most).contains(&call.diff.len()), "{}", call.diff.len());
+    }
 }

@@ -294,7 +294,7 @@ fn not_restored(path: &str, why: &str) -> CheckResult {
     failing(path, &format!("a check uses {path}, which was changed and cannot be put back: {why}"))
 }
 
-fn failing(name: &str, why: &str) -> CheckResult {
+pub(super) fn failing(name: &str, why: &str) -> CheckResult {
     let finding = CheckFinding::new(None, None, why);
     CheckResult {
         name: name.to_owned(),

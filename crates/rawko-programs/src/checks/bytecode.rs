@@ -30,7 +30,7 @@ pub(super) fn directory(
     environment: &Environment,
     confinement: &Confinement,
 ) -> Option<PathBuf> {
-    let is_runner = command.first().is_some_and(|program| RUNNERS.contains(&program.as_str()));
+    let is_runner = command.iter().any(|word| RUNNERS.contains(&word.as_str()));
     if !is_runner && !command.iter().any(|word| word.contains("py")) {
         return None;
     }

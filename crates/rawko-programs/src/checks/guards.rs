@@ -28,6 +28,16 @@ const PYTHON_VARIABLE: &str = "PYTHONPATH";
 const NODE_VARIABLE: &str = "NODE_OPTIONS";
 const PERL_VARIABLE: &str = "PERL5OPT";
 const ENDINGS: [&str; 11] = ["py", "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "pl", "pm"];
+/// Runs the command of a check, then notes which processes it left running: they need not come to their end. The first
+/// argument is the file of the note. A process that has ended and was not waited for does not run.
+const NOTING: &str = r#"note=$1; shift; "$@"; code=$?
+for place in /proc/[0-9]*; do
+  read -r line 2> /dev/null < "$place/stat" || continue
+  case ${line##*) } in Z* | X*) ;; *) echo "${place#/proc/}" ;; esac
+done > "$note"
+exit "$code""#;
+/// The name of the note.
+const RUNNING: &str = "running";
 /// Words of a check that ends the programs it starts: these prove nothing.
 const KILLS: [&str; 6] = ["kill", "pkill", "killall", "timeout", "trap", "&"];
 
@@ -121,16 +131,22 @@ impl Guards {
         confinement.extra_write.push(self.ends.clone());
         let checks = checks.iter().cloned().map(|mut check| {
             check.pass_env.extend([PYTHON_VARIABLE, NODE_VARIABLE, PERL_VARIABLE].map(str::to_owned));
+            let note = self.ends.join(RUNNING).display().to_string();
+            let words = ["sh", "-c", NOTING, "sh", &note].map(str::to_owned);
+            check.command = words.into_iter().chain(check.command).collect();
             check
         });
         (checks.collect(), environment, confinement)
     }
 
     /// Returns the programs of the last run that did not come to their end, and forgets them: native code that agents wrote
-    /// can end a program with success. Programs that the check itself ends are left out, as a runner ends its server.
+    /// can end a program with success. Programs that the check itself ends or leaves running are left out, as a runner
+    /// does with its server.
     pub fn unended(&self, root: &Path, check: &ProjectCheck) -> Vec<String> {
         let mut programs = Vec::new();
         let kills = self.kills();
+        let running = rawko_process::read_regular(&self.ends.join(RUNNING)).unwrap_or_default();
+        let running = String::from_utf8_lossy(&running);
         for entry in std::fs::read_dir(&self.ends).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|ending| ending == "begun") {
@@ -144,7 +160,8 @@ impl Guards {
                 let is_killed = kills.iter().any(|(target, killer)| {
                     own != Some(killer.as_str()) && kin.split(' ').any(|pid| pid == target)
                 });
-                if ended != self.nonce.as_bytes() && !is_killed {
+                let is_running = own.is_some_and(|own| running.lines().any(|pid| pid == own));
+                if ended != self.nonce.as_bytes() && !is_killed && !is_running {
                     programs.push(program.to_owned());
                 }
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::base::TestCount;
 use super::definition::ProjectCheck;
-use super::formats::{TestNames, as_count};
+use super::formats::{TestNames, as_count, many};
 use super::run::shown;
 
 const FINDINGS_MAX: usize = 50;
@@ -123,7 +123,7 @@ impl CheckResult {
         };
         let missing = missing.min(fewer_tests).min(fewer_errors);
         if missing == 0 {
-            return;
+            return self.miss_summary(start);
         }
         let (tests, verb) = if missing == 1 { ("test", "does") } else { ("tests", "do") };
         let text = format!(
@@ -137,6 +137,21 @@ impl CheckResult {
 }
 
 impl CheckResult {
+    /// Makes a check fail whose tests ran before the task and do not now: its exit code alone proves nothing.
+    fn miss_summary(&mut self, start: &TestCount) {
+        if !self.ok || start.tests == 0 || self.tests.is_some_and(|tests| tests > 0) {
+            return;
+        }
+        let now = if self.tests.is_some() { "reports that none ran" } else { "prints no result of a run" };
+        let text = format!(
+            "{} ran before the task, and now its runner {now}; a check without its tests proves nothing",
+            many(start.tests, "test")
+        );
+        let finding = CheckFinding::new(None, None, &text);
+        (self.ok, self.errors, self.summary) = (false, start.errors.max(1), finding.message.clone());
+        self.findings.insert(0, finding);
+    }
+
     /// Counts errors of a control run: what fails there as it did before the task is not fixed. `before`: the errors of
     /// then. Tests that passed then may fail in the control run, because agents may change their tests.
     pub(super) fn compare(
@@ -340,6 +355,20 @@ mod tests {
             assert_eq!(judged(Some(tests), names, errors, &[]), (expected, expected == 0), "{name}");
         }
         assert_eq!(judged(None, TestNames::default(), 1, &[]), (4, false), "it does not report any more");
+    }
+
+    #[test]
+    fn a_check_whose_tests_do_not_run_any_more_fails() {
+        let table = [(Some(10), true), (Some(1), true), (Some(0), false), (None, false)];
+        for (tests, expected) in table {
+            let start = TestCount { errors: 0, failing: Vec::new(), ..start() };
+            let mut check = CheckResult { tests, ..passed() };
+            check.miss_failing_tests(&start, &BTreeSet::new());
+            assert_eq!((check.ok, check.errors == 0), (expected, expected), "{tests:?}: {}", check.summary);
+        }
+        let mut check = passed();
+        check.miss_failing_tests(&TestCount::default(), &BTreeSet::new());
+        assert!(check.ok, "no test ran before, either");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rawko_settings::Environment;
 
 use super::bytecode;
 use super::definition::{CheckFormat, ProjectCheck};
-use super::formats::{CheckCount, CheckOutput, count, without_report};
+use super::formats::{CheckCount, CheckOutput, count, prints_tests, without_report};
 use super::lsp::{self, LanguageServers};
 use super::process::{self, CheckEnd};
 use super::report::{CheckFinding, CheckReport, CheckResult};
@@ -94,10 +94,10 @@ async fn run(
             // Ignore a report left by an earlier run.
             let written = report.as_ref().filter(|(root, path)| stamp(&root.join(path)) != before);
             let written = written.and_then(|(root, path)| read_report(root, path));
-            let text = super::settings_of::whole_text(root, check).to_lowercase();
-            let runs_cargo = text.contains("cargo");
-            let output =
-                CheckOutput { exit_code: status.code(), stdout, stderr, report: written, runs_cargo };
+            let text = super::settings_of::whole_text(root, check);
+            let (runs_cargo, prints_tests) = (text.to_lowercase().contains("cargo"), prints_tests(&text));
+            let exit_code = status.code();
+            let output = CheckOutput { exit_code, stdout, stderr, report: written, runs_cargo, prints_tests };
             let is_missing = report.is_some() && output.report.is_none();
             Ok(if is_missing { without_report(&output) } else { count(&check.format, &output) })
         }

@@ -36,6 +36,17 @@ static VARIABLE: LazyLock<Option<Regex>> =
 static LIST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:(?:local|declare|readonly|export|typeset)\s+(?:-\w+\s+)*)?\w+\+?=\($").ok()
 });
+/// A variable that is set to more than a text: `x=${y}it`, `x=$(…)`, `read x`, `printf -v x`, `for x in`.
+static SET: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(\w+)\+?=\S*[$`]|\b(\w+)\+=|\bread\s+(?:-\w+\s+)*(\w+)|(?:\bprintf\s+-v|\bfor)\s+(\w+)")
+        .ok()
+});
+/// A variable, or the output of another command, in the place of a command.
+static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let lead = r"(?:^|[;&|]|(?:^|\s)\{\s|\b(?:then|do|else|if|while|until)\s)\s*(?:!\s+)?(?:\w+=\S*\s+)*";
+    let variable = r#""?\$(?:(\w+|[@*])|\{(\w+|[@*])[^}]*\})"?"#;
+    Regex::new(&format!(r#"{lead}({variable}|"?\$\(|`)"#)).ok()
+});
 /// A larger script is a part of the check.
 const BYTES_MAX: usize = 256 * 1024;
 
@@ -77,12 +88,84 @@ pub(super) fn refused(before: Option<&str>, now: &str) -> Option<String> {
         let is_composed = !line.trim_start().starts_with('#') && is_composed(line, !words.contains(&at));
         !known.contains(line) && (is_ending(line) || is_composed) && !is_failing(line)
     };
-    if !now.lines().enumerate().any(is_refused) {
-        return None;
+    let guard = CommandGuard::of(now, &known);
+    let (mut is_changed, mut is_guarded) = (false, false);
+    let mut lines = Vec::new();
+    for (at, line) in now.lines().enumerate() {
+        let guarded = (!known.contains(line) && !words.contains(&at)).then(|| guard.line(line)).flatten();
+        is_guarded |= guarded.is_some();
+        lines.push(match guarded {
+            _ if is_refused((at, line)) => "exit 97".to_owned(),
+            Some(guarded) => guarded,
+            None => line.to_owned(),
+        });
+        is_changed |= lines.last().is_some_and(|now| now != line);
     }
-    let lines =
-        now.lines().enumerate().map(|(at, line)| if is_refused((at, line)) { "exit 97" } else { line });
-    Some(lines.collect::<Vec<_>>().join("\n") + "\n")
+    if is_guarded {
+        lines.insert(0, guard.function());
+    }
+    is_changed.then(|| lines.join("\n") + "\n")
+}
+
+/// Runs commands that are a variable: what it holds is known only then. `$x 0` is the end of the check if `x` is `exit`.
+struct CommandGuard {
+    name: String,
+    /// Variables that added lines set to more than a text.
+    set: BTreeSet<String>,
+}
+
+impl CommandGuard {
+    fn of(now: &str, known: &BTreeSet<&str>) -> Self {
+        let added = now.lines().filter(|line| !known.contains(line));
+        let names = added.flat_map(|line| SET.iter().flat_map(move |set| set.captures_iter(line)));
+        let name = |found: regex::Captures<'_>| {
+            let name = (1..=4).find_map(|group| found.get(group))?;
+            Some(name.as_str().to_owned())
+        };
+        // Not known before: a script cannot replace the function.
+        let hash = &blake3::hash(now.as_bytes()).to_hex()[..8];
+        Self { name: format!("rawko_run_{hash}"), set: names.filter_map(name).collect() }
+    }
+
+    /// Returns a line whose commands of variables are run by the function; `None` without any.
+    fn line(&self, line: &str) -> Option<String> {
+        if line.trim_start().starts_with('#') {
+            return None;
+        }
+        let (mut guarded, mut last) = (String::new(), 0);
+        for found in COMMAND.iter().flat_map(|command| command.captures_iter(line)) {
+            let Some(word) = found.get(1) else { continue };
+            let next = line[word.end()..].chars().next();
+            let is_guarded = match found.get(2).or(found.get(3)).map(|name| name.as_str()) {
+                Some(name) => {
+                    let is_positional = name.chars().all(|letter| "@*0123456789".contains(letter));
+                    let is_word = next.is_none_or(|next| next.is_whitespace() || ";&|".contains(next));
+                    is_word && (is_positional || self.set.contains(name))
+                }
+                None => next != Some('('),
+            };
+            // `[[ $a || $b ]]` has no commands.
+            let before = &line[..word.start()];
+            let is_test = before.rfind("[[").is_some_and(|begin| !before[begin..].contains("]]"));
+            if is_guarded && !is_test {
+                guarded += &format!("{}{} ", &line[last..word.start()], self.name);
+                last = word.start();
+            }
+        }
+        (last > 0 || !guarded.is_empty()).then(|| guarded + &line[last..])
+    }
+
+    fn function(&self) -> String {
+        let name = &self.name;
+        let ending = "exit|exec|trap|alias|enable|kill|eval|set|return|unset|unalias|shopt|hash";
+        // Looking for a process, and options that hide no failure. A file that is read may end the check with or without
+        // the function.
+        let harmless = "[2-9]kill-0|2set-[euvx]|2set+[vx]|2set-eu";
+        format!(
+            "{name}() {{ case \"$#$1${{2-}}\" in {harmless}) \"$@\"; return;; esac; \
+             case \"$1\" in command|builtin) shift; {name} \"$@\";; {ending}) exit 97;; *) \"$@\";; esac; }}"
+        )
+    }
 }
 
 /// Returns the lines that begin with no command: within a list of several lines, or after a `\` amid a command.
@@ -183,7 +266,6 @@ mod tests {
             None
         );
         for line in [
-            "\"$@\"",
             "$CC -c app.c",
             "\"$dir/tool\" x",
             "x=${y}it",
@@ -224,6 +306,66 @@ mod tests {
             "y=(\n); \"${x}it\" 0",
         ] {
             assert!(refused(Some(before), lines).is_some(), "{lines}");
+        }
+    }
+
+    #[test]
+    fn the_guard_refuses_what_ends_or_disarms_a_script() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::write(project.path().join("env.sh"), "A=1\n").unwrap();
+        let guarded = refused(None, "run() { \"$@\"; }\n").unwrap();
+        for (command, is_refused) in [
+            ("kill -0 $$", false),
+            ("set -x", false),
+            ("set -eu", false),
+            ("set +x", false),
+            (". ./env.sh", false),
+            ("echo set +e", false),
+            ("command kill -0 $$", false),
+            ("kill -9 1", true),
+            ("eval 'exit 0;kill-0'", true),
+            ("set +e", true),
+            ("set -n", true),
+            ("set -x -n", true),
+            ("exit 0", true),
+            ("command exit 0", true),
+        ] {
+            let mut shell = std::process::Command::new("sh");
+            let ended =
+                shell.args(["-c", &format!("{guarded}run {command}\n")]).current_dir(&project).output();
+            let code = ended.unwrap().status.code();
+            assert_eq!(code, Some(if is_refused { 97 } else { 0 }), "{command}");
+        }
+    }
+
+    /// What a variable holds is known only in the run.
+    #[test]
+    fn commands_that_are_variables_are_guarded() {
+        for (line, expected) in [
+            ("x=ex; x=${x}it; $x 0", "x=ex; x=${x}it; RUN $x 0"),
+            ("x+=it; \"$x\" 0", "x+=it; RUN \"$x\" 0"),
+            ("f() { \"$@\"; }", "f() { RUN \"$@\"; }"),
+            ("$1 $2", "RUN $1 $2"),
+            ("A=1 $(printf 'ex%s' it) 0", "A=1 RUN $(printf 'ex%s' it) 0"),
+            ("if ! $1 0; then :; fi", "if ! RUN $1 0; then :; fi"),
+            ("[[ a ]] && $1 0", "[[ a ]] && RUN $1 0"),
+        ] {
+            let text = refused(None, &format!("{line}\n")).unwrap();
+            let (function, rest) = text.split_once('\n').unwrap();
+            let name = function.split_once('(').unwrap().0;
+            assert_eq!(rest.trim_end().replace(name, "RUN"), expected);
+        }
+        for line in [
+            "$CC -c app.c",
+            "args=(\"$@\")",
+            "case $1 in\n  $2) echo;;\nesac",
+            "[ ! \"$1\" ] || echo",
+            "[[ -z $1 || $2 ]]",
+            "echo \"$@\"",
+            "x=$(ls) y=${x}s",
+            "docker run \\\n  $1",
+        ] {
+            assert_eq!(refused(None, &format!("{line}\n")), None, "{line}");
         }
     }
 }

@@ -1,8 +1,11 @@
-//! Command hooks of Claude Code's settings, run around the tool calls of rawko's own agents, so that a project's rules
-//! hold for both. Only PreToolUse and PostToolUse: the others are about a session of Claude Code.
+//! Command hooks of Claude Code's settings, run around the tool calls and turns of rawko's own agents, so that a project's
+//! rules hold for both. The hooks of other events are about a session of Claude Code.
 
 mod read;
 mod reply;
+mod turns;
+
+pub use turns::{HookedTurn, TurnDecision};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,13 +57,38 @@ struct CommandHook {
 enum HookMoment {
     PreToolUse,
     PostToolUse,
+    UserPromptSubmit,
+    Stop,
+    SubagentStop,
 }
 
 impl HookMoment {
+    const ALL: [Self; 5] =
+        [Self::PreToolUse, Self::PostToolUse, Self::UserPromptSubmit, Self::Stop, Self::SubagentStop];
+
     fn name(self) -> &'static str {
         match self {
             HookMoment::PreToolUse => "PreToolUse",
             HookMoment::PostToolUse => "PostToolUse",
+            HookMoment::UserPromptSubmit => "UserPromptSubmit",
+            HookMoment::Stop => "Stop",
+            HookMoment::SubagentStop => "SubagentStop",
+        }
+    }
+
+    /// Returns true for the end of a turn. An answer that ends the work, or none, lets it end.
+    fn is_stop(self) -> bool {
+        match self {
+            HookMoment::Stop | HookMoment::SubagentStop => true,
+            HookMoment::PreToolUse | HookMoment::PostToolUse | HookMoment::UserPromptSubmit => false,
+        }
+    }
+
+    /// Returns true for the events of tool calls, whose hooks have matchers.
+    fn is_about_tools(self) -> bool {
+        match self {
+            HookMoment::PreToolUse | HookMoment::PostToolUse => true,
+            HookMoment::UserPromptSubmit | HookMoment::Stop | HookMoment::SubagentStop => false,
         }
     }
 }
@@ -96,6 +124,13 @@ pub struct HookScene<'s> {
 pub enum HookDecision {
     /// No hook objects.
     Pass,
+    /// A person decides on the call.
+    Ask {
+        /// The reason.
+        why: String,
+        /// The settings file of the hook.
+        file: String,
+    },
     /// The call must not run: the reason, and the file of the hook.
     Deny {
         /// The reason.
@@ -116,15 +151,31 @@ impl CommandHooks {
         &self.skipped
     }
 
-    /// Runs the hooks before a call, in order; the first refusal counts. Rules of rawko's own decide as well, so that
-    /// "allow" means nothing here, and "ask" refuses: the call is on its way already.
+    /// Returns true if a hook runs before some calls: it may ask a person.
+    pub fn decide_on_calls(&self) -> bool {
+        self.hooks.iter().any(|hook| hook.moment == HookMoment::PreToolUse)
+    }
+
+    /// Returns true if a hook runs before calls of this tool: it may ask a person.
+    pub fn looks_at(&self, tool: &str) -> bool {
+        self.of(HookMoment::PreToolUse, tool).next().is_some()
+    }
+
+    /// Runs the hooks before a call, in order; the first refusal counts, then the first that asks. Rules of rawko's own
+    /// decide as well, so that "allow" means nothing here.
     pub async fn before(&self, call: HookedCall<'_>, scene: HookScene<'_>) -> HookDecision {
+        let mut decision = HookDecision::Pass;
         for hook in self.of(HookMoment::PreToolUse, call.tool) {
             let input = message(hook.moment, call, None, scene.root);
             let deny = |why: String| HookDecision::Deny { why, file: hook.file.clone() };
             match hook.run(&input, scene).await {
                 HookResponse::Pass | HookResponse::Context(_) => {}
                 HookResponse::Block(why) => return deny(why),
+                HookResponse::Ask(why) => {
+                    if decision == HookDecision::Pass {
+                        decision = HookDecision::Ask { why, file: hook.file.clone() };
+                    }
+                }
                 HookResponse::Changed(changed) => {
                     if let Some(why) = with_changes(&changed, &input["tool_input"]) {
                         return deny(why);
@@ -132,7 +183,7 @@ impl CommandHooks {
                 }
             }
         }
-        HookDecision::Pass
+        decision
     }
 
     /// Runs the hooks after a call. Returns their text for the model.
@@ -142,7 +193,7 @@ impl CommandHooks {
             let input = message(hook.moment, call, Some(response), scene.root);
             match hook.run(&input, scene).await {
                 // The call has run.
-                HookResponse::Pass | HookResponse::Changed(_) => {}
+                HookResponse::Pass | HookResponse::Changed(_) | HookResponse::Ask(_) => {}
                 HookResponse::Context(text) | HookResponse::Block(text) => {
                     words.push(format!("[{}] {text}", hook.file))
                 }
@@ -172,7 +223,9 @@ impl CommandHook {
             ..Launch::new("sh", profile, confinement.clone())
         };
         match run_with(launch, Some(input.to_string()), self.timeout).await {
-            Ok(CheckEnd::Exited { status, stdout, stderr }) => reply::read(status.code(), &stdout, &stderr),
+            Ok(CheckEnd::Exited { status, stdout, stderr }) => {
+                reply::read(self.moment, status.code(), &stdout, &stderr)
+            }
             // A hook that cannot decide refuses: it may have been meant to.
             Ok(CheckEnd::TimedOut) => self.unknown(&format!("it took longer than {:?}", self.timeout)),
             Ok(CheckEnd::TooMuchOutput) => self.unknown("it printed too much"),
@@ -181,6 +234,10 @@ impl CommandHook {
     }
 
     fn unknown(&self, why: &str) -> HookResponse {
+        // A refusal to stop is more work.
+        if self.moment.is_stop() {
+            return HookResponse::Pass;
+        }
         HookResponse::Block(format!("the hook `{}` did not answer: {why}", self.command))
     }
 }

@@ -67,8 +67,7 @@ impl CommandHooks {
         let mut reader = SettingsReader::new(environment);
         let Some(hooks) = document.get("hooks") else { return Vec::new() };
         for entry in hooks.entries().unwrap_or_default() {
-            let moments = [HookMoment::PreToolUse, HookMoment::PostToolUse];
-            let moment = moments.into_iter().find(|moment| moment.name() == &*entry.key);
+            let moment = HookMoment::ALL.into_iter().find(|moment| moment.name() == &*entry.key);
             for group in entry.value.items().unwrap_or_default() {
                 match moment {
                     Some(moment) => self.group(moment, group, shown, &mut reader),
@@ -86,7 +85,8 @@ impl CommandHooks {
         file: &str,
         reader: &mut SettingsReader<'_>,
     ) {
-        let matcher = match group.get("matcher").and_then(SpannedValue::text) {
+        let matcher = group.get("matcher").and_then(SpannedValue::text);
+        let matcher = match matcher.filter(|_| moment.is_about_tools()) {
             None | Some("" | "*") => None,
             Some(text) => match Regex::new(&format!("^(?:{text})$")) {
                 Ok(pattern) => Some(pattern),
@@ -165,7 +165,8 @@ mod tests {
                 {"type": "http", "url": "http://127.0.0.1:1/gate"},
                 {"type": "prompt", "prompt": "Is it safe?"}]}],
             "PostToolUse": [{"hooks": [{"type": "prompt", "prompt": "Did it work?"}]}],
-            "Stop": [{"hooks": [{"type": "command", "command": "rawko hook"}, {"type": "command", "command": "notify.sh"}]}]}}"#;
+            "Stop": [{"matcher": "(", "hooks": [{"type": "command", "command": "tests.sh"}]}],
+            "SessionEnd": [{"hooks": [{"type": "command", "command": "rawko hook"}, {"type": "command", "command": "notify.sh"}]}]}}"#;
         let (mut hooks, environment) = (CommandHooks::default(), Environment::default());
         let findings = hooks.add(&SourceFile::new("settings.json", text), "settings.json", &environment);
         let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
@@ -180,9 +181,9 @@ mod tests {
             skipped[2..],
             [
                 "PostToolUse (prompt `Did it work?`) of settings.json",
-                "Stop (command `notify.sh`) of settings.json",
+                "SessionEnd (command `notify.sh`) of settings.json",
             ]
         );
-        assert_eq!(hooks.hooks.len(), 1);
+        assert_eq!(hooks.hooks.len(), 2);
     }
 }

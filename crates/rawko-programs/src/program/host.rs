@@ -71,6 +71,8 @@ pub struct EndedCall {
     pub input: Value,
     /// Text of the result; changed files by name.
     pub content: String,
+    /// The lines that the call changed in files, as unified diffs; empty for none.
+    pub diff: String,
     /// True if the call failed.
     pub is_error: bool,
 }

@@ -28,6 +28,9 @@ pub use touched::Overlap;
 /// Disk space of all worktrees of a project, unless settings lower it.
 pub const BYTES_MAX: u64 = 20 * 1024 * 1024 * 1024;
 
+/// End of the name of a folder with patches.
+const PATCHES: &str = ".patches";
+
 /// The worktrees of one project.
 #[derive(Debug)]
 pub struct Worktrees {
@@ -68,6 +71,23 @@ pub struct Worktree {
     /// Set before anything of it is deleted: files that are gone must not be taken for the work of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+    /// The state of its work.
+    #[serde(default)]
+    pub settlement: Settlement,
+}
+
+/// The state of the work in a worktree. Its end settles it: changes become a commit on its branch, and a copy without
+/// changes is removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// The copy of a fork: the person decides.
+    #[default]
+    Never,
+    /// The agent or the workflow has not ended.
+    Due,
+    /// The work is committed.
+    Done,
 }
 
 /// What a removal leaves.
@@ -170,9 +190,16 @@ impl Worktrees {
 
     /// Gives a worktree to another instance, which continues with its files.
     pub fn hand_over(&self, tree: &Worktree, instance: &str) -> io::Result<Worktree> {
-        let tree = Worktree { instance: instance.to_owned(), ..tree.clone() };
+        let tree = Worktree { instance: instance.to_owned(), settlement: Settlement::Due, ..tree.clone() };
         self.write(&tree, None)?;
         Ok(tree)
+    }
+
+    /// Returns the folder for patches of a worktree: beside the copy, and removed with it.
+    pub fn patches_of(copy: &Path) -> PathBuf {
+        let mut name = copy.file_name().unwrap_or_default().to_owned();
+        name.push(PATCHES);
+        copy.with_file_name(name)
     }
 
     /// Returns a time that changes when a worktree is added or removed.

@@ -70,7 +70,8 @@ impl Worktrees {
             self.finish_removal(history, &tree).await?;
             self.remove_record(&tree);
         }
-        let known: Vec<PathBuf> = self.records()?.into_iter().map(|tree| tree.path).collect();
+        let copies = self.records()?.into_iter().map(|tree| tree.path);
+        let known: Vec<PathBuf> = copies.flat_map(|copy| [Worktrees::patches_of(&copy), copy]).collect();
         let list = match fs::read_dir(&self.place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
             list => list?,

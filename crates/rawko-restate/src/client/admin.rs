@@ -261,8 +261,8 @@ fn is_passing(message: &str) -> bool {
 }
 
 /// Formats texts as an SQL list.
-fn listed(texts: &[&str]) -> String {
-    texts.iter().map(|text| format!("'{}'", quoted(text))).collect::<Vec<_>>().join(", ")
+pub(crate) fn listed(texts: &[impl AsRef<str>]) -> String {
+    texts.iter().map(|text| format!("'{}'", quoted(text.as_ref()))).collect::<Vec<_>>().join(", ")
 }
 
 /// Escapes a text for use between quotes in SQL.

@@ -55,6 +55,11 @@ impl Ingress {
         self.http.place()
     }
 
+    /// Returns all addresses, as configured.
+    pub(crate) fn address(&self) -> String {
+        self.http.address()
+    }
+
     /// Calls a handler that changes state, exactly once, and returns its response.
     pub async fn call<A: Serialize, R: DeserializeOwned>(
         &self,

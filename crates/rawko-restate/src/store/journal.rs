@@ -44,5 +44,6 @@ fn size(record: &Record) -> usize {
 pub(super) fn between(records: Vec<Record>, after: u64, at: u64) -> Vec<Record> {
     let wanted =
         |record: &Record| record.kind != RecordKind::Failed && record.step > after && record.step <= at;
-    records.into_iter().filter(wanted).map(super::order::placed).collect()
+    let placed = |record: Record| Record { seq: super::order::place(record.at_ms, record.seq), ..record };
+    records.into_iter().filter(wanted).map(placed).collect()
 }

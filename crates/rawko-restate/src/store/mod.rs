@@ -1,31 +1,39 @@
-//! `RestateStore`: reads the state in Restate like any other store. Uses SQL on the admin API, so that reading needs no
-//! worker. Writing is refused: only a worker changes an instance, in the instance's own handler.
+//! `RestateStore`: reads the state in Restate like any other store. Lists and the order of all records come from the index
+//! (`layout::index`), whose shards answer through a worker. Without one, instances are read by SQL on the admin API.
+//! Writing is refused: only a worker changes an instance, in the instance's own handler.
 //!
-//! It adds two things that Restate does not have:
-//! - *Newest first*, which needs the start time of instances, since their keys are hashes of ids.
-//! - *One order over all records*: by time, then by number within an instance (see `order`). A record that is found
-//!   late, because its commit took long to become visible, comes after those found before (see `feed`).
+//! Rows are read once and kept up to date by the index; without a worker or an index, every list scans all instances.
 
 mod asking;
 mod blobs;
 mod feed;
+mod index;
 mod journal;
+mod listing;
+mod older;
 mod order;
+mod places;
+mod rows;
 mod state;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rawko_store::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Filter, HighestNumbers, Inbound, InstanceKey, InstancePage,
-    InstanceRow, OpenEffect, Record, SavedSnapshot, SnapshotBase, Store, StoreError, StoreReport,
+    InstanceRow, OpenEffect, Record, SnapshotBase, Store, StoreError, StoreReport,
 };
 
 use crate::client::{Restate, RestateError};
-use crate::layout::{StoredRow, instance_key};
+use crate::layout::{LiveState, StoredRow, instance_key};
 use blobs::Blobs;
 use feed::Feed;
+use index::IndexClient;
 use journal::Journals;
+use places::InstancePlaces;
+use rows::InstanceRows;
 use state::RestateState;
 
 /// The format of the state of instances (`layout`).
@@ -34,7 +42,12 @@ const FORMAT: u32 = 1;
 /// A store that reads from a Restate server.
 pub struct RestateStore {
     state: RestateState,
+    index: IndexClient,
     memory: Mutex<StoreCache>,
+    /// Held while the feed or the rows are brought up to date.
+    turn: Mutex<()>,
+    /// A server reads: its clients come back, so requests fail soon without a worker.
+    is_serving: AtomicBool,
 }
 
 /// Cached data. Only immutable parts are trusted; the rest are hints for lookups.
@@ -45,12 +58,41 @@ struct StoreCache {
     journals: Journals,
     blobs: Blobs,
     feed: Option<Feed>,
+    /// Up to date with the feed.
+    rows: Option<InstanceRows>,
+    places: HashMap<InstanceKey, InstancePlaces>,
+    /// With the time of the instance's last change.
+    bases: HashMap<InstanceKey, (i64, SnapshotBase)>,
+    /// Steps that this process knows of, and that the index may not have yet.
+    expected: BTreeMap<Arc<str>, u64>,
+    /// The time of the last look at the index for lists.
+    fresh: Option<Instant>,
+    /// A list was read.
+    has_listed: bool,
+    /// A follower adds to the feed whenever there is more.
+    is_followed: bool,
+    /// The last time that no worker answered.
+    unanswered: Option<Instant>,
 }
 
 impl RestateStore {
-    /// Starts a thread for requests to the admin API, without connecting.
+    /// Starts a thread for requests, without connecting.
     pub fn new(restate: &Restate) -> Result<RestateStore, RestateError> {
-        Ok(RestateStore { state: RestateState::new(restate)?, memory: Mutex::default() })
+        let state = RestateState::new(restate)?;
+        let index = IndexClient::new(restate, state.asking())?;
+        Ok(RestateStore {
+            state,
+            index,
+            memory: Mutex::default(),
+            turn: Mutex::default(),
+            is_serving: AtomicBool::default(),
+        })
+    }
+
+    /// Returns the position of the last record that is in the index now.
+    pub(crate) fn end(&self) -> Result<u64, StoreError> {
+        self.look_for_news()?;
+        Ok(self.memory().feed.as_ref().map_or(0, Feed::frontier))
     }
 
     /// Everything in it is a hint or immutable, so a poisoned lock is harmless.
@@ -58,18 +100,21 @@ impl RestateStore {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns all instances, newest first.
-    fn rows(&self) -> Result<Vec<StoredRow>, StoreError> {
-        let mut rows = self.state.rows()?;
-        rows.sort_by_key(|row| std::cmp::Reverse((row.new.created_ms, row.key)));
-        self.memory().know(&rows);
-        Ok(rows)
-    }
-
     fn row(&self, id: &str) -> Result<Option<StoredRow>, StoreError> {
-        let row = self.state.row(id)?;
+        let row = self.live(id)?.map(|live| live.row);
         self.memory().know(row.as_slice());
         Ok(row)
+    }
+
+    /// Returns the current state of an instance. A worker answers sooner than a query.
+    fn live(&self, id: &str) -> Result<Option<LiveState>, StoreError> {
+        if !self.is_unanswered() {
+            match self.index.quick().live(&[id.into()]) {
+                Ok(found) => return Ok(found.into_iter().next().flatten()),
+                Err(_) => self.memory().unanswered = Some(Instant::now()),
+            }
+        }
+        self.state.live(id)
     }
 
     /// Returns the id of an instance; `None` if the key is unknown.
@@ -77,8 +122,11 @@ impl RestateStore {
         if let Some(id) = self.memory().ids.get(&key) {
             return Ok(Some(Arc::clone(id)));
         }
-        self.rows()?;
-        Ok(self.memory().ids.get(&key).cloned())
+        let found = self.with_rows(|rows| rows.id(key))?;
+        if let Some(id) = &found {
+            self.memory().ids.insert(key, Arc::clone(id));
+        }
+        Ok(found)
     }
 
     /// Returns the records of an instance numbered above `after`.
@@ -88,14 +136,19 @@ impl RestateStore {
         let last = after + records.len() as u64;
         let new = self.state.records(id, last)?;
         if !new.is_empty() {
-            let mut memory = self.memory();
-            for record in &new {
-                memory.blobs.mentioned(&[&record.event, &record.delta, &record.effects], id);
-            }
-            memory.journals.extend(key, last, &new);
+            self.mention(id, &new);
+            self.memory().journals.extend(key, last, &new);
         }
         records.extend(new);
         Ok(records)
+    }
+
+    /// Notes the blobs that records refer to.
+    fn mention(&self, id: &Arc<str>, records: &[Record]) {
+        let mut memory = self.memory();
+        for record in records {
+            memory.blobs.mentioned(&[&record.event, &record.delta, &record.effects], id);
+        }
     }
 
     /// Returns the last stored snapshot up to a step, and the records after it.
@@ -157,58 +210,58 @@ impl Store for RestateStore {
     }
 
     fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
-        Ok(order::page(self.rows()?, filter))
+        match self.first_page(filter)? {
+            Some(page) => Ok(page),
+            None => self.with_rows(|rows| rows.page(filter)),
+        }
     }
 
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {
-        let is_child = |row: &StoredRow| row.new.parent.as_ref().is_some_and(|parent| &*parent.id == id);
-        Ok(self.rows()?.into_iter().rev().filter(is_child).map(InstanceRow::from).collect())
+        self.with_rows(|rows| rows.children(id))
     }
 
-    /// Restate searches all instances.
+    /// The rows have one, but reading the spending of many children takes a request each.
     fn has_index_of_children(&self) -> bool {
         false
     }
 
     fn base(&self, key: InstanceKey, at: Option<u64>) -> Result<Option<SnapshotBase>, StoreError> {
         let Some(id) = self.id_of(key)? else { return Ok(None) };
-        let Some(live) = self.state.live(&id)? else { return Ok(None) };
+        let Some(live) = self.live(&id)? else { return Ok(None) };
         match at {
             Some(at) if at < live.row.step => self.past(&id, at),
-            Some(_) | None => {
-                self.memory().blobs.mentioned(&[&live.snapshot], &id);
-                let snapshot = SavedSnapshot { step: live.row.step, body: live.snapshot };
-                Ok(Some(SnapshotBase { snapshot, records: Vec::new() }))
-            }
+            Some(_) | None => Ok(Some(self.base_of(&id, live))),
         }
+    }
+
+    fn bases(
+        &self,
+        keys: &[InstanceKey],
+    ) -> Result<Vec<Result<Option<SnapshotBase>, StoreError>>, StoreError> {
+        self.live_bases(keys)
     }
 
     fn records(&self, key: InstanceKey, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
         let Some(id) = self.id_of(key)? else { return Ok(Vec::new()) };
-        let records = self.journal(&id, 0)?.into_iter().map(order::placed);
+        let records = self.journal(&id, 0)?;
+        let records = self.placed(&id, key, records)?.into_iter();
         Ok(records.filter(|record| record.seq > after).take(limit).collect())
     }
 
     fn tail(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.look_for_news()?;
-        let begun = self.memory().feed.as_ref().map_or(0, Feed::begun);
-        let mut found = if after < begun { self.history(after, begun, limit)? } else { Vec::new() };
-        if let Some(feed) = &self.memory().feed {
-            let rest = limit.saturating_sub(found.len());
-            found.extend(feed.after(after).take(rest).cloned());
-        }
-        Ok(found)
+        self.after(after, limit)
     }
 
+    /// Includes the steps that this process knows of.
     fn last_seq(&self) -> Result<u64, StoreError> {
-        self.look_for_news()?;
-        Ok(self.memory().feed.as_ref().map_or(0, Feed::last))
+        self.await_expected();
+        self.end()
     }
 
     fn open_effects(&self, key: Option<InstanceKey>) -> Result<Vec<OpenEffect>, StoreError> {
         let Some(key) = key else { return self.state.open_effects() };
         let Some(id) = self.id_of(key)? else { return Ok(Vec::new()) };
-        let open = self.state.live(&id)?.map(|live| live.open).unwrap_or_default();
+        let open = self.live(&id)?.map(|live| live.open).unwrap_or_default();
         let mut memory = self.memory();
         open.iter().for_each(|effect| memory.blobs.mentioned(&[&effect.body], &id));
         Ok(open)
@@ -220,9 +273,8 @@ impl Store for RestateStore {
     }
 
     fn timers(&self) -> Result<Vec<(InstanceKey, i64)>, StoreError> {
-        let rows = self.rows()?;
-        let mut timers: Vec<_> =
-            rows.iter().filter_map(|row| row.head.next_due_ms.map(|due| (row.key, due))).collect();
+        let due = |row: &StoredRow| row.head.next_due_ms.map(|due| (row.key, due));
+        let mut timers: Vec<_> = self.with_rows(|rows| rows.iter().filter_map(due).collect())?;
         timers.sort_by_key(|(key, due)| (*due, *key));
         Ok(timers)
     }

@@ -1,57 +1,34 @@
-//! Orders that Restate does not provide: records over all instances, and pages of instances by age.
+//! Positions of records from before the index.
 
-use rawko_store::{Filter, InstancePage, InstanceRow, Record};
-
-use crate::layout::StoredRow;
+use rawko_store::Record;
 
 /// Bits for the number of records of one instance within one millisecond that keep their order.
 const NUMBER_BITS: u32 = 12;
 
-/// Returns the position of a record among all: its time, then its number. Below 2^53 until the year 2039, so that JSON
-/// parsers with floating point numbers keep every digit. Two instances may share a position.
+/// Returns the position of a record that the index does not number: its time, then its number. Two instances may share one.
 pub(super) fn place(at_ms: i64, number: u64) -> u64 {
     let time = u64::try_from(at_ms).unwrap_or(0) << NUMBER_BITS;
     time | (number & ((1 << NUMBER_BITS) - 1))
 }
 
-/// Converts a record of an instance (its `seq` is its number) to one with its position among all.
-pub(super) fn placed(record: Record) -> Record {
-    Record { seq: place(record.at_ms, record.seq), ..record }
-}
-
-/// Returns one page of sorted rows.
-pub(super) fn page(rows: Vec<StoredRow>, filter: &Filter) -> InstancePage {
-    // The end of the last page, even if that instance no longer matches.
-    let ended = filter.before.and_then(|before| rows.iter().position(|row| row.key == before));
-    let from = ended.map_or(0, |at| at + 1);
-    let matching = rows.into_iter().enumerate().filter(|(_, row)| matches(row, filter));
-    let matching: Vec<(usize, StoredRow)> = matching.collect();
-    let total = matching.len() as u64;
-    let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
-    let mut rest = matching.into_iter().skip_while(|(at, _)| *at < from).map(|(_, row)| row);
-    let rows: Vec<InstanceRow> = rest.by_ref().take(limit).map(InstanceRow::from).collect();
-    let next = rest.next().and_then(|_| rows.last()).map(|row| row.key);
-    InstancePage { rows, next, total }
-}
-
-fn matches(row: &StoredRow, filter: &Filter) -> bool {
-    (filter.statuses.is_empty() || filter.statuses.contains(&row.head.status))
-        && (filter.waits.is_empty() || filter.waits.contains(&row.head.wait))
-        && (filter.outcomes.is_empty()
-            || row.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
-        && filter.shows(&row.new, &row.head)
-        && filter.chart.as_deref().is_none_or(|chart| chart == &*row.new.chart_id)
-        && !filter.except.iter().any(|chart| **chart == *row.new.chart_id)
-        && !(filter.roots_only && row.new.parent.is_some())
-        && filter.part.as_deref().is_none_or(|part| has_part(&row.new.id, part))
-}
-
-fn has_part(id: &str, part: &str) -> bool {
-    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
+/// Replaces the numbers of an instance's records by their positions: `before` ones are from before the index, and `places` are
+/// the positions of those after them. Records that the index does not have yet come after the others.
+pub(super) fn placed(records: Vec<Record>, before: u64, places: &[u64]) -> Vec<Record> {
+    let mut last = 0;
+    let place_of = |mut record: Record| {
+        let number = record.seq;
+        let known = number.checked_sub(before + 1).and_then(|at| places.get(usize::try_from(at).ok()?));
+        last = known.copied().unwrap_or_else(|| place(record.at_ms, number)).max(last + 1);
+        record.seq = last;
+        record
+    };
+    records.into_iter().map(place_of).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rawko_store::{InstanceKey, RecordKind};
+
     use super::*;
 
     #[test]
@@ -61,5 +38,22 @@ mod tests {
         let places = places.map(|(at_ms, number)| place(at_ms, number));
         assert!(places.is_sorted(), "{places:?}");
         assert!(places.iter().all(|place| *place < 1 << 53), "{places:?}");
+    }
+
+    #[test]
+    fn records_before_and_after_the_index_keep_their_order() {
+        let record = |seq: u64| Record {
+            seq,
+            instance: InstanceKey(1),
+            step: seq,
+            at_ms: 2,
+            kind: RecordKind::Stepped,
+            event: String::new(),
+            delta: String::new(),
+            effects: String::new(),
+        };
+        let at = placed((1..=5).map(record).collect(), 2, &[9_000, 9_016]);
+        let at: Vec<u64> = at.into_iter().map(|record| record.seq).collect();
+        assert_eq!(at, [8_193, 8_194, 9_000, 9_016, 9_017]);
     }
 }

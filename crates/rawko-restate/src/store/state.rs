@@ -1,14 +1,17 @@
 //! Queries the state of instances and charts by SQL. The only file that knows the tables.
 
+use std::sync::Arc;
+
 use rawko_store::{AuditLine, Blob, ChartHash, ChartRow, OpenEffect, Record, SavedSnapshot, StoreError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::asking::StoreThread;
-use crate::client::admin::quoted;
-use crate::client::{Admin, Restate, RestateError};
+use crate::client::admin::{listed, quoted};
+use crate::client::{Admin, Deployment, Restate, RestateError};
+use crate::layout::index::{self, INDEX, ShardRow, shard_of};
 use crate::layout::{
-    CHART, ChartSource, INSTANCE, LiveState, SnapshotMark, StoredRow, WORK, from_hex, hex, key,
+    CHART, ChartSource, INSTANCE, LiveState, SERVICES, SnapshotMark, StoredRow, from_hex, hex, key,
 };
 
 /// Maximum number of records per query.
@@ -21,7 +24,7 @@ const AFTER_SLASH: char = '0';
 
 pub(super) struct RestateState {
     admin: Admin,
-    asking: StoreThread,
+    asking: Arc<StoreThread>,
 }
 
 /// Row and byte counts.
@@ -48,6 +51,13 @@ struct StateSize {
 }
 
 #[derive(Deserialize)]
+#[cfg(feature = "worker")]
+struct OpenCall {
+    #[serde(rename = "id")]
+    _id: String,
+}
+
+#[derive(Deserialize)]
 struct StuckObject {
     target: String,
     status: String,
@@ -63,20 +73,44 @@ impl RestateState {
             why: error.to_string(),
             help: "a thread cannot be started",
         })?;
-        Ok(RestateState { admin, asking })
+        Ok(RestateState { admin, asking: Arc::new(asking) })
+    }
+
+    /// Returns the thread that waits for answers.
+    pub(super) fn asking(&self) -> Arc<StoreThread> {
+        Arc::clone(&self.asking)
     }
 
     pub(super) fn place(&self) -> String {
         format!("Restate at {}", self.admin.place())
     }
 
+    /// Returns the rows of all instances, which is slow: everything that they store is searched.
     pub(super) fn rows(&self) -> Result<Vec<StoredRow>, StoreError> {
         let entries = self.entries(INSTANCE, None, &format!("key = '{}'", key::ROW), "")?;
         entries.iter().map(StateEntry::read).collect()
     }
 
-    pub(super) fn row(&self, id: &str) -> Result<Option<StoredRow>, StoreError> {
-        self.one(INSTANCE, id, key::ROW)
+    /// Returns the rows of a shard of the index.
+    pub(super) fn indexed(&self, shard: u64) -> Result<Vec<StoredRow>, StoreError> {
+        let entries = self.entries(INDEX, Some(&shard.to_string()), &below("row"), "")?;
+        entries.iter().map(|entry| Ok(entry.read::<ShardRow>()?.row)).collect()
+    }
+
+    /// Returns what the index has of an instance, with the full pages of its positions.
+    pub(super) fn places(&self, id: &str) -> Result<Option<(ShardRow, Vec<u64>)>, StoreError> {
+        let shard = shard_of(id).to_string();
+        let Some(row) = self.one::<ShardRow>(INDEX, &shard, &index::key::row(id))? else { return Ok(None) };
+        let keys = (0..row.pages).map(|page| format!("'{}'", quoted(&index::key::places(id, page))));
+        let keys: Vec<String> = keys.collect();
+        let mut places = Vec::new();
+        if !keys.is_empty() {
+            let which = format!("key in ({})", keys.join(", "));
+            for entry in self.entries(INDEX, Some(&shard), &which, "order by key")? {
+                places.extend(entry.read::<Vec<u64>>()?);
+            }
+        }
+        Ok(Some((row, places)))
     }
 
     pub(super) fn live(&self, id: &str) -> Result<Option<LiveState>, StoreError> {
@@ -167,9 +201,10 @@ impl RestateState {
 
     pub(super) fn sizes(&self) -> Result<Sizes, StoreError> {
         let sql = format!(
-            "select case when key = '{}' then 'row' when key like 'record/%' then 'record' else 'rest' end as kind, \
+            "select case when key = '{}' then 'row' when service_name = '{INSTANCE}' and key like 'record/%' then 'record' \
+             else 'rest' end as kind, \
              count(*) as count, sum(value_length) as bytes from state \
-             where service_name in ('{INSTANCE}', '{CHART}') group by 1",
+             where service_name in ('{INSTANCE}', '{CHART}', '{INDEX}') group by 1",
             key::ROW
         );
         let mut sizes = Sizes::default();
@@ -184,13 +219,28 @@ impl RestateState {
         Ok(sizes)
     }
 
+    pub(super) fn deployments(&self) -> Result<Vec<Deployment>, StoreError> {
+        let admin = self.admin.clone();
+        self.asking.wait(async move { admin.deployments().await })
+    }
+
+    /// Returns true if one of these deployments has an invocation that is not completed.
+    #[cfg(feature = "worker")]
+    pub(super) fn has_open_at(&self, deployments: &[String]) -> Result<bool, StoreError> {
+        let sql = format!(
+            "select id from sys_invocation where status != 'completed' and pinned_deployment_id in ({}) limit 1",
+            listed(deployments)
+        );
+        Ok(!self.query::<OpenCall>(sql)?.is_empty())
+    }
+
     /// Returns messages about stuck invocations.
     pub(super) fn problems(&self) -> Result<Vec<String>, StoreError> {
         let sql = format!(
             "select target, status, last_failure as why from sys_invocation \
              where status in ('paused', 'backing-off') \
-             and target_service_name in ('{INSTANCE}', '{CHART}', '{WORK}') \
-             order by target limit {PROBLEMS_MAX}"
+             and target_service_name in ({}) order by target limit {PROBLEMS_MAX}",
+            listed(&SERVICES)
         );
         let stuck = self.query::<StuckObject>(sql)?;
         Ok(stuck

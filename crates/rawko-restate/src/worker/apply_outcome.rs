@@ -6,16 +6,19 @@ use std::time::Duration;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 
+use super::family::release;
 use super::outcome::{CommitResult, ResultAsk, Todo};
 use super::state::WorkerState;
+use crate::layout::index::{self, INDEX, IndexedStep, shard_of};
 use crate::layout::{CHART, INSTANCE, SnapshotMark, WORK, from_hex, handler, key};
 
 type SnapshotMarks = Json<Vec<SnapshotMark>>;
 
 impl WorkerState {
     pub(super) async fn write(&self, ctx: &ObjectContext<'_>, written: CommitResult) -> HandlerResult<()> {
-        let CommitResult { live, records, snapshot, blobs, deliveries, audit, charts, children, todo, timer } =
-            written;
+        let CommitResult { live, records, snapshot, blobs, deliveries, audit, charts, .. } = written;
+        let (children, todo, timer) = (written.children, written.todo, written.timer);
+        let known = live.row.records - records.len() as u64;
         for chart in charts {
             let target = RequestTarget::object(CHART, chart.hash.as_str(), handler::PUT);
             // Awaited: the chart must exist before an instance looks it up.
@@ -47,7 +50,13 @@ impl WorkerState {
         let (own, row) = (live.row.new.id.clone(), live.row.clone());
         ctx.set(key::LIVE, Json(live));
         // Last, so that a reader of the row finds everything that it counts.
-        ctx.set(key::ROW, Json(row));
+        ctx.set(key::ROW, Json(row.clone()));
+        if written.is_indexed {
+            // Awaited: the index cannot fall behind, and has every acknowledged step. Before the sends: what they lead
+            // to comes later in the index, too. A step that it does not take is added by the next one.
+            let target = RequestTarget::object(INDEX, shard_of(&own).to_string(), index::handler::APPEND);
+            drop(ctx.request::<_, ()>(target, Json(IndexedStep { row, known })).call().await);
+        }
         for child in children {
             let id = child.live.row.new.id.to_string();
             send(ctx, &id, handler::BEGIN, child);
@@ -75,6 +84,7 @@ fn perform(ctx: &ObjectContext<'_>, own: &str, todo: Todo) {
             let target = RequestTarget::object(INSTANCE, own, handler::EXPIRE);
             drop(ctx.request::<_, ()>(target, Json(place)).send_after(Duration::from_millis(delay_ms)));
         }
+        Todo::Release { root, count } => release(ctx, &root, count),
     }
 }
 

@@ -43,6 +43,7 @@ impl Planning<'_> {
         for action in actions {
             self.assign(action, &agents, &mut written)?;
         }
+        written.pass_slots_on();
         written.charts = self.new_charts();
         arm(&mut written, self.now_ms);
         written.children.iter_mut().for_each(|child| arm(child, self.now_ms));
@@ -96,6 +97,8 @@ impl Planning<'_> {
             pace: kept.pace,
             armed_ms: before.and_then(|live| live.armed_ms),
             with: self.with.to_vec(),
+            // One that began at an earlier worker has none.
+            has_slot: before.map_or(instance.parent().is_some(), |live| live.has_slot),
         };
         CommitResult {
             records: written_records,
@@ -103,6 +106,7 @@ impl Planning<'_> {
             blobs,
             deliveries: commit.deliveries,
             audit: commit.audit,
+            is_indexed: true,
             ..CommitResult::empty(live)
         }
     }
@@ -145,7 +149,7 @@ impl Planning<'_> {
             written.live.row.to_itself += 1;
         }
         let StoredMessage { event, key, child, spent, chain } = message;
-        let post = PostedEvent { event, child, spent, from, to_itself, key, chain };
+        let post = PostedEvent { event, child, spent, from, to_itself, key, chain, slots: 0 };
         written.todo.push(Todo::Post { to: id, post });
         Ok(())
     }

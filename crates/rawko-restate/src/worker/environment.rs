@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use rawko_core::{Chart, Value, World};
 use rawko_host::{Edition, HostError, HostProject, Library};
@@ -25,11 +25,20 @@ pub(super) struct WorkerEnvironment<'a> {
     named: RefCell<HashSet<InstanceKey>>,
     begun: RefCell<Vec<Edition>>,
     inbound: Cell<i64>,
+    /// Instances that may begin, if the family has a slot for so many only.
+    allowance: Option<u64>,
+    /// Instances that began.
+    newcomers: Cell<u64>,
 }
 
 impl<'a> WorkerEnvironment<'a> {
     /// `delivered` is the step that handled the current delivery, if it is a duplicate.
-    pub(super) fn new(project: &'a HostProject, with: &[Edition], delivered: Option<u64>) -> Self {
+    pub(super) fn new(
+        project: &'a HostProject,
+        with: &[Edition],
+        delivered: Option<u64>,
+        allowance: Option<u64>,
+    ) -> Self {
         let library = Library::default();
         with.iter().for_each(|edition| library.offer(edition.clone()));
         Self {
@@ -40,6 +49,8 @@ impl<'a> WorkerEnvironment<'a> {
             named: RefCell::default(),
             begun: RefCell::default(),
             inbound: Cell::new(0),
+            allowance,
+            newcomers: Cell::new(0),
         }
     }
 
@@ -126,10 +137,19 @@ impl MachineEnvironment for WorkerEnvironment<'_> {
         Ok(Some(key))
     }
 
-    /// Counts what this worker begins. Other workers count their own, and none knows how many have ended, so only the
-    /// rate is limited.
+    /// The family object counts the instances of all workers after the plan; rates are those of this worker.
     fn refused_by_family(&self, newcomer: Newcomer<'_>, now_ms: i64) -> Option<FamilyLimit> {
-        self.project.refused_by_family(newcomer, now_ms, |_| None)
+        let limits = self.project.limits;
+        if self.allowance.is_some_and(|most| self.newcomers.get() >= most) {
+            return Some(FamilyLimit::Instances(limits.family_instances_max));
+        }
+        let rates = InstanceLimits { family_instances_max: u32::MAX, ..limits };
+        let mut families = self.project.families.lock().unwrap_or_else(PoisonError::into_inner);
+        let refusal = families.refuse(newcomer, now_ms, &rates, |_| None);
+        if refusal.is_none() {
+            self.newcomers.set(self.newcomers.get() + 1);
+        }
+        refusal
     }
 
     fn child(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {

@@ -5,23 +5,27 @@ use std::future::Future;
 use std::sync::{Arc, mpsc};
 
 use rawko_core::{Event, Value};
-use rawko_host::PersonAnswer;
+use rawko_host::{HostEvent, PersonAnswer};
 use rawko_instance::{EffectPlace, Input, StoredMessage, is_work, undelivered};
-use rawko_store::{AuditLine, OpenEffect};
+use rawko_store::{AuditLine, OpenEffect, Record};
 use restate_sdk::prelude::*;
 
 use super::apply_outcome::send;
 use super::commit_plan::is_taken;
+use super::family::{release, reserve};
 use super::outcome::{CommitResult, HandlerOutcome, ResultAsk, TimerAsk};
 use super::state::WorkerState;
 use super::take::InstanceInput;
+use crate::layout::family::ReserveAsk;
 use crate::layout::{
     AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, LiveState, MigrateAsk, PersonAsk,
-    PostedEvent, RestateRefusal, RestateReply, StartAsk, from_hex, handler, key,
+    PostedEvent, RecordsAsk, RestateRefusal, RestateReply, StartAsk, from_hex, handler, key,
 };
 
-/// Size after which a response with blobs ends.
+/// Size after which a response with blobs or records ends.
 const BLOB_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Maximum number of records in a response.
+const RECORDS_MAX: u64 = 500;
 
 pub(super) struct InstanceObject {
     pub(super) state: Arc<WorkerState>,
@@ -32,6 +36,7 @@ pub(super) struct InstanceObject {
     client_visibility = "pub(super)",
     lazy_state,
     journal_retention = "0s",
+    inactivity_timeout = "10s",
     idempotency_retention = "10m",
     invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
 )]
@@ -42,8 +47,12 @@ impl InstanceObject {
         if live(&ctx).await?.is_some() {
             return Ok(Json(Err(RestateRefusal::Exists(ctx.key().to_owned()))));
         }
-        let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
-        self.decide(&ctx, "start", async move { state.start(&id, ask).await }).await
+        let ask = ask.into_inner();
+        let plan = |allowance| {
+            let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.clone());
+            async move { state.start(&id, ask, allowance).await }
+        };
+        self.decide(&ctx, "start", (ctx.key(), 0), plan).await
     }
 
     /// Begins an instance that continues from a step of another one.
@@ -52,8 +61,12 @@ impl InstanceObject {
         if live(&ctx).await?.is_some() {
             return Ok(Json(Err(RestateRefusal::Exists(ctx.key().to_owned()))));
         }
-        let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
-        self.decide(&ctx, "fork", async move { state.fork(&id, ask).await }).await
+        let ask = ask.into_inner();
+        let plan = |allowance| {
+            let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.clone());
+            async move { state.fork(&id, ask, allowance).await }
+        };
+        self.decide(&ctx, "fork", (ctx.key(), 0), plan).await
     }
 
     /// Delivers an event from outside.
@@ -120,8 +133,12 @@ impl InstanceObject {
         let Some(live) = live(&ctx).await? else {
             return Ok(Json(Err(RestateRefusal::NoInstance(ctx.key().to_owned()))));
         };
-        let (state, ask) = (Arc::clone(&self.state), ask.into_inner());
-        self.decide(&ctx, "migrate", async move { state.migrate(live, ask).await }).await
+        let (root, ask) = (live.row.new.root().to_owned(), ask.into_inner());
+        let plan = |allowance| {
+            let (state, live, ask) = (Arc::clone(&self.state), live.clone(), ask.clone());
+            async move { state.migrate(live, ask, allowance).await }
+        };
+        self.decide(&ctx, "migrate", (&root, 0), plan).await
     }
 
     /// Answers a pending request.
@@ -139,7 +156,7 @@ impl InstanceObject {
     /// Delivers an event from another instance, or from itself.
     #[handler(ingress_private)]
     async fn letter(&self, ctx: ObjectContext<'_>, post: Json<PostedEvent>) -> HandlerResult<()> {
-        let PostedEvent { event, child, spent, from, to_itself, key, chain } = post.into_inner();
+        let PostedEvent { event, child, spent, from, to_itself, key, chain, slots } = post.into_inner();
         let Some(mut live) = live(&ctx).await? else {
             if let (Some(from), Event::Named(event)) = (from, event) {
                 send(&ctx, &from, handler::LETTER, PostedEvent::of(undelivered(&event.name, ctx.key())));
@@ -151,7 +168,8 @@ impl InstanceObject {
         }
         let input = Input::Message { seq: 0, message: StoredMessage { event, key, child, spent, chain } };
         let delivered = delivered(&ctx, &input).await?;
-        let happening = InstanceInput { delivered, is_touched: to_itself, ..InstanceInput::new(live, input) };
+        let is_touched = to_itself;
+        let happening = InstanceInput { delivered, is_touched, slots, ..InstanceInput::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)
     }
 
@@ -163,9 +181,9 @@ impl InstanceObject {
             return self.state.write(&ctx, first).await;
         }
         if let Some(parent) = &first.live.row.new.parent {
-            let id = Arc::clone(&first.live.row.new.id);
-            let post =
-                PostedEvent { child: Some(id), ..PostedEvent::of(is_taken(ctx.key(), parent.invocation)) };
+            let (id, slots) = (Arc::clone(&first.live.row.new.id), first.slots());
+            let failure = PostedEvent::of(is_taken(ctx.key(), parent.invocation));
+            let post = PostedEvent { child: Some(id), slots, ..failure };
             send(&ctx, &parent.id, handler::LETTER, post);
         }
         Ok(())
@@ -229,6 +247,29 @@ impl InstanceObject {
         Ok(Json(ctx.get::<Json<LiveState>>(key::LIVE).await?.map(Json::into_inner)))
     }
 
+    /// Returns records; only the first ones if they are large.
+    #[handler]
+    async fn records(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        ask: Json<RecordsAsk>,
+    ) -> HandlerResult<Json<Vec<Record>>> {
+        let RecordsAsk { after, through } = ask.into_inner();
+        let through = through.min(after.saturating_add(RECORDS_MAX));
+        let keys: Vec<String> = (after + 1..=through).map(key::record).collect();
+        let asked: Vec<_> = keys.iter().map(|key| ctx.get::<Json<Record>>(key)).collect();
+        let (mut found, mut bytes) = (Vec::with_capacity(asked.len()), 0);
+        for record in asked {
+            let Some(record) = record.await?.map(Json::into_inner) else { break };
+            bytes += record.event.len() + record.delta.len() + record.effects.len();
+            found.push(record);
+            if bytes > BLOB_BYTES_MAX {
+                break;
+            }
+        }
+        Ok(Json(found))
+    }
+
     /// Returns those of the named blobs that exist; only some of them if they are large.
     #[handler]
     async fn blobs(
@@ -284,31 +325,62 @@ impl InstanceObject {
         ctx: &ObjectContext<'_>,
         happening: InstanceInput,
     ) -> HandlerResult<Json<RestateReply>> {
-        let state = Arc::clone(&self.state);
-        self.decide(ctx, "take", async move { state.take(happening).await }).await
+        let (root, slots) = (happening.live.row.new.root().to_owned(), happening.slots);
+        let plan = |allowance| {
+            let (state, happening) = (Arc::clone(&self.state), happening.clone());
+            async move { state.take(InstanceInput { allowance, ..happening }).await }
+        };
+        self.decide(ctx, "take", (&root, slots), plan).await
     }
 
-    /// Plans in one journaled run, and then applies its outcome.
-    async fn decide(
+    /// Plans in journaled runs, and then applies the outcome. A second plan is needed only if the family has fewer slots
+    /// than instances would begin.
+    async fn decide<P, F>(
         &self,
         ctx: &ObjectContext<'_>,
         name: &'static str,
-        deciding: impl Future<Output = HandlerResult<HandlerOutcome>> + Send + 'static,
-    ) -> HandlerResult<Json<RestateReply>> {
-        let (tell, told) = mpsc::channel();
-        let run = ctx.run(move || async move {
-            let mut outcome = deciding.await?;
-            // Kept out of the journal, which holds the work to do, not the observations.
-            let _ = tell.send(std::mem::take(&mut outcome.seen));
-            Ok(Json(outcome))
-        });
-        let outcome = run.name(name).await?.into_inner();
-        self.state.tell(told.try_iter().flatten());
+        (root, mut slots): (&str, u64),
+        plan: P,
+    ) -> HandlerResult<Json<RestateReply>>
+    where
+        P: Fn(Option<u64>) -> F,
+        F: Future<Output = HandlerResult<HandlerOutcome>> + Send + 'static,
+    {
+        let (mut outcome, mut seen) = planned(ctx, name, plan(None)).await?;
+        let (newcomers, most) = outcome.newcomers();
+        if newcomers > slots {
+            let wanted = newcomers - slots;
+            let granted = reserve(ctx, root, ReserveAsk { wanted, most }).await?;
+            slots += granted;
+            if granted < wanted {
+                (outcome, seen) = planned(ctx, name, plan(Some(slots))).await?;
+            }
+        }
+        let spare = slots.saturating_sub(outcome.newcomers().0);
+        self.state.tell(seen);
         if let Some(written) = outcome.written {
             self.state.write(ctx, *written).await?;
         }
+        release(ctx, root, spare);
         Ok(Json(outcome.reply))
     }
+}
+
+/// Runs a plan and returns its outcome, with the observations if it was computed here and now.
+async fn planned(
+    ctx: &ObjectContext<'_>,
+    name: &'static str,
+    plan: impl Future<Output = HandlerResult<HandlerOutcome>> + Send + 'static,
+) -> HandlerResult<(HandlerOutcome, Vec<HostEvent>)> {
+    let (tell, told) = mpsc::channel();
+    let run = ctx.run(move || async move {
+        let mut outcome = plan.await?;
+        // Kept out of the journal, which holds the work to do, not the observations.
+        let _ = tell.send(std::mem::take(&mut outcome.seen));
+        Ok(Json(outcome))
+    });
+    let outcome = run.name(name).await?.into_inner();
+    Ok((outcome, told.try_iter().flatten().collect()))
 }
 
 /// Returns the step that handled an input, if it is a duplicate.

@@ -12,11 +12,17 @@ use super::take::{InstanceInput, settle};
 use crate::layout::{LiveState, MigrateAsk, from_hex};
 
 impl WorkerState {
-    pub(super) async fn migrate(&self, live: LiveState, ask: MigrateAsk) -> HandlerResult<HandlerOutcome> {
+    pub(super) async fn migrate(
+        &self,
+        live: LiveState,
+        ask: MigrateAsk,
+        allowance: Option<u64>,
+    ) -> HandlerResult<HandlerOutcome> {
         match self.migration(&live, ask).await {
             Ok(request) => {
                 let input = Input::Migrate(Box::new(request));
-                self.take(InstanceInput { is_asked: true, ..InstanceInput::new(live, input) }).await
+                self.take(InstanceInput { is_asked: true, allowance, ..InstanceInput::new(live, input) })
+                    .await
             }
             Err(error) => settle(Err(error)),
         }

@@ -9,12 +9,16 @@ mod chart;
 mod charts;
 mod commit_plan;
 mod environment;
+mod family;
+mod index;
+mod indexer;
 mod instance;
 mod migrate;
 mod outcome;
 mod publisher;
 #[cfg(test)]
 mod shapes;
+mod shard;
 mod state;
 mod stream;
 mod take;
@@ -24,7 +28,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use rawko_core::World;
-use rawko_host::{AgentResolver, CallProgress, Edition, Gate, HostProject, Observer, Services};
+use rawko_host::{AgentResolver, CallProgress, Clock, Edition, Gate, HostProject, Observer, Services};
 use rawko_instance::InstanceLimits;
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::http_server::HttpServer;
@@ -34,6 +38,9 @@ use tokio::sync::broadcast;
 use crate::client::{Restate, RestateError};
 use crate::store::RestateStore;
 use chart::ChartObject;
+use family::FamilyObject;
+use index::IndexObject;
+use indexer::Indexer;
 use instance::InstanceObject;
 use publisher::Publisher;
 use state::WorkerState;
@@ -63,6 +70,7 @@ pub struct WorkerBuilder {
     project: HostProject,
     identity_key: Option<String>,
     observer: Option<Arc<dyn Observer>>,
+    clock: Option<Arc<dyn Clock>>,
 }
 
 /// Takes steps and runs effects.
@@ -128,6 +136,14 @@ impl WorkerBuilder {
         self
     }
 
+    /// Sets the clock of steps; the system's by default. Restate keeps the time of the system, so with another clock its
+    /// timers rest: an instance handles due timers with its next input.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
     /// Accepts only requests signed with this key (`publickeyv1_…`).
     #[must_use]
     pub fn identity_key(mut self, key: Option<String>) -> Self {
@@ -138,12 +154,20 @@ impl WorkerBuilder {
     /// Builds a worker for this server, without connecting or registering.
     pub fn build(self, restate: &Restate) -> Result<Worker, WorkerError> {
         let store = Arc::new(RestateStore::new(restate)?);
-        let state = Arc::new(WorkerState::new(self.project, restate.ingress().clone(), store, self.observer));
+        let state = Arc::new(WorkerState::new(
+            self.project,
+            restate.ingress().clone(),
+            store,
+            self.observer,
+            self.clock,
+        ));
         let mut endpoint = Endpoint::builder()
             .bind(InstanceObject { state: Arc::clone(&state) })
             .bind(ChartObject { state: Arc::clone(&state) })
             .bind(WorkService { state: Arc::clone(&state) })
-            .bind(StreamObject);
+            .bind(StreamObject)
+            .bind(FamilyObject)
+            .bind(IndexObject);
         if let Some(key) = self.identity_key {
             endpoint = endpoint
                 .identity_key(&key)
@@ -170,6 +194,7 @@ impl Worker {
         tokio::select! {
             () = HttpServer::new(self.endpoint).serve_with_cancel(listener, stop) => {}
             () = Publisher::new(&self.state).run() => {}
+            () = Indexer::new(&self.state).run() => {}
         }
     }
 }

@@ -16,6 +16,9 @@ pub(super) struct HandlerOutcome {
     pub(super) reply: RestateReply,
     /// `None` if nothing changed.
     pub(super) written: Option<Box<CommitResult>>,
+    /// The limit of the family, if instances begin. `None` in outcomes of earlier workers, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) family_max: Option<u32>,
     /// Observations, reported by the worker that computed the outcome once it is in the journal; a replay reports none.
     #[serde(skip)]
     pub(super) seen: Vec<HostEvent>,
@@ -35,6 +38,9 @@ pub(super) struct CommitResult {
     pub(super) children: Vec<CommitResult>,
     pub(super) todo: Vec<Todo>,
     pub(super) timer: Option<TimerAsk>,
+    /// True if the index gets the new row. False in outcomes of earlier workers, whose journals are replayed as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_indexed: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,6 +67,11 @@ pub(super) enum Todo {
     Expire {
         place: EffectPlace,
         delay_ms: u64,
+    },
+    /// Slots of a family that are free again.
+    Release {
+        root: Arc<str>,
+        count: u64,
     },
 }
 
@@ -93,7 +104,7 @@ pub(super) struct TimerAsk {
 
 impl HandlerOutcome {
     pub(super) fn refused(refusal: impl Into<RestateRefusal>) -> Self {
-        Self { reply: Err(refusal.into()), written: None, seen: Vec::new() }
+        Self { reply: Err(refusal.into()), written: None, family_max: None, seen: Vec::new() }
     }
 
     /// Returns the length as sent: quotes and control characters are longer there than in memory.
@@ -119,6 +130,7 @@ impl CommitResult {
             children: Vec::new(),
             todo: Vec::new(),
             timer: None,
+            is_indexed: false,
         }
     }
 }

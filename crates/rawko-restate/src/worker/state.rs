@@ -22,12 +22,15 @@ const BEHIND_MAX: usize = 4_096;
 pub(super) struct WorkerState {
     pub(super) project: HostProject,
     pub(super) ingress: Ingress,
+    pub(super) store: Arc<RestateStore>,
     pub(super) reader: SnapshotReader,
     pub(super) charts: WorkerCharts,
     pub(super) blobs: Blobs,
     pub(super) calls: WorkerCalls,
     pub(super) watchers: broadcast::Sender<CallProgress>,
     pub(super) observer: Option<Arc<dyn Observer>>,
+    /// The clock of steps, if it is not the system's.
+    clock: Option<Arc<dyn Clock>>,
     /// Unique for each start of a worker.
     pub(super) boot: String,
 }
@@ -49,6 +52,7 @@ impl WorkerState {
         ingress: Ingress,
         store: Arc<RestateStore>,
         observer: Option<Arc<dyn Observer>>,
+        clock: Option<Arc<dyn Clock>>,
     ) -> Self {
         let now_ms = SystemClock.now_ms();
         Self {
@@ -56,10 +60,12 @@ impl WorkerState {
             charts: WorkerCharts::new(ingress.clone()),
             blobs: Blobs::new(ingress.clone()),
             ingress,
-            reader: SnapshotReader::new(store),
+            reader: SnapshotReader::new(Arc::<RestateStore>::clone(&store)),
+            store,
             calls: WorkerCalls::default(),
             watchers: broadcast::Sender::new(BEHIND_MAX),
             observer,
+            clock,
             boot: format!("{now_ms}-{:016x}", RandomState::new().hash_one(now_ms)),
         }
     }
@@ -71,6 +77,11 @@ impl WorkerState {
     }
 
     pub(super) fn now_ms(&self) -> i64 {
-        SystemClock.now_ms()
+        self.clock.as_ref().map_or_else(|| SystemClock.now_ms(), |clock| clock.now_ms())
+    }
+
+    /// Returns true if Restate's timers are due when those of instances are.
+    pub(super) fn has_timers(&self) -> bool {
+        self.clock.is_none()
     }
 }

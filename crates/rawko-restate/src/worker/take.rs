@@ -40,29 +40,52 @@ pub(super) struct InstanceInput {
     pub(super) is_touched: bool,
     /// A caller waits for the reply; otherwise failures are recorded in the journal.
     pub(super) is_asked: bool,
+    /// Slots of the family that came with the input.
+    pub(super) slots: u64,
+    /// Instances that may begin, if the family has no slots for more.
+    pub(super) allowance: Option<u64>,
 }
 
 impl InstanceInput {
     pub(super) fn new(live: LiveState, input: Input) -> Self {
-        let (not_before_ms, audit) = (i64::MIN, Vec::new());
-        Self { live, input, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
+        Self {
+            live,
+            input,
+            delivered: None,
+            not_before_ms: i64::MIN,
+            audit: Vec::new(),
+            is_touched: false,
+            is_asked: false,
+            slots: 0,
+            allowance: None,
+        }
     }
 }
 
 impl WorkerState {
     /// Takes the first step of an instance.
-    pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<HandlerOutcome> {
-        settle(self.try_start(id, ask).await)
+    pub(super) async fn start(
+        &self,
+        id: &str,
+        ask: StartAsk,
+        allowance: Option<u64>,
+    ) -> HandlerResult<HandlerOutcome> {
+        settle(self.try_start(id, ask, allowance).await)
     }
 
-    async fn try_start(&self, id: &str, ask: StartAsk) -> Result<HandlerOutcome, HostError> {
+    async fn try_start(
+        &self,
+        id: &str,
+        ask: StartAsk,
+        allowance: Option<u64>,
+    ) -> Result<HandlerOutcome, HostError> {
         let StartAsk { chart, input, budget, with } = ask;
         let hash = from_hex(&chart).ok_or(HostError::NoChart(chart))?;
         let edition = self.charts.edition(&hash).await?;
         let editions = self.brought(&with).await?;
         let now_ms = self.now_ms();
         contained(id, || {
-            let environment = WorkerEnvironment::new(&self.project, &editions, None);
+            let environment = WorkerEnvironment::new(&self.project, &editions, None, allowance);
             let root = NewRoot { id: id.into(), chart: edition.chart, input, budget };
             let (instance, tx) = rawko_instance::start(root, &environment, now_ms)?;
             let planning = Planning { environment: &environment, with: &with, now_ms, charts: &self.charts };
@@ -71,11 +94,21 @@ impl WorkerState {
     }
 
     /// Begins an instance that continues from a step of another one.
-    pub(super) async fn fork(&self, id: &str, ask: ForkAsk) -> HandlerResult<HandlerOutcome> {
-        settle(self.try_fork(id, ask).await)
+    pub(super) async fn fork(
+        &self,
+        id: &str,
+        ask: ForkAsk,
+        allowance: Option<u64>,
+    ) -> HandlerResult<HandlerOutcome> {
+        settle(self.try_fork(id, ask, allowance).await)
     }
 
-    async fn try_fork(&self, id: &str, ask: ForkAsk) -> Result<HandlerOutcome, HostError> {
+    async fn try_fork(
+        &self,
+        id: &str,
+        ask: ForkAsk,
+        allowance: Option<u64>,
+    ) -> Result<HandlerOutcome, HostError> {
         let ForkAsk { from, at, set, budget } = ask;
         let target = HandlerTarget::object(INSTANCE, &from, handler::LOOK);
         let origin: Option<LiveState> = self.ingress.look(&target, &()).await.map_err(passing)?;
@@ -86,7 +119,7 @@ impl WorkerState {
         let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??;
         let now_ms = self.now_ms();
         contained(id, || {
-            let environment = WorkerEnvironment::new(&self.project, &editions, None);
+            let environment = WorkerEnvironment::new(&self.project, &editions, None, allowance);
             let (instance, tx) = past.fork(&set, id, &environment, now_ms)?;
             let planning = Planning { environment: &environment, with: &with, now_ms, charts: &self.charts };
             self.begun(&instance, tx, &planning)
@@ -101,7 +134,7 @@ impl WorkerState {
     ) -> Result<HandlerOutcome, HostError> {
         let (reply, seen) = (Ok(instance.receipt(true)), self.seen(instance, &tx, None, planning.now_ms));
         let written = planning.written(instance, tx, None, &BlobsByName::new())?;
-        self.bounded(HandlerOutcome { reply, written: Some(Box::new(written)), seen })
+        self.bounded(HandlerOutcome { reply, written: Some(Box::new(written)), family_max: None, seen })
     }
 
     /// Returns the observations of a transaction; empty without an observer.
@@ -136,14 +169,15 @@ impl WorkerState {
     }
 
     async fn try_take(&self, happening: InstanceInput) -> Result<HandlerOutcome, HostError> {
-        let InstanceInput { live, input, delivered, not_before_ms, audit, is_touched, .. } = happening;
+        let InstanceInput { live, input, delivered, not_before_ms, audit, is_touched, allowance, .. } =
+            happening;
         let id = live.row.new.id.to_string();
         let edition = self.charts.edition(&live.row.new.chart).await?;
         let editions = self.brought(&live.with).await?;
         let (snapshot, gathered) = self.blobs.unpack(&id, &live.snapshot).await?;
         let now_ms = self.now_ms().max(not_before_ms);
         contained(&id, || {
-            let environment = WorkerEnvironment::new(&self.project, &editions, delivered);
+            let environment = WorkerEnvironment::new(&self.project, &editions, delivered, allowance);
             let before = Instance::restore_json(saved_of(&live, &environment), edition.chart, &snapshot)?;
             let mut instance = before.clone();
             let (mut tx, answer) = take_whole(&mut instance, input, &environment, now_ms);
@@ -158,7 +192,7 @@ impl WorkerState {
                 Some(planning.written(&instance, tx, Some(&live), &gathered)?)
             };
             let reply = answer.map_err(|error| HostError::from(error).into());
-            self.bounded(HandlerOutcome { reply, written: written.map(Box::new), seen })
+            self.bounded(HandlerOutcome { reply, written: written.map(Box::new), family_max: None, seen })
         })
     }
 
@@ -173,7 +207,13 @@ impl WorkerState {
     }
 
     /// Rejects outcomes that are too large for Restate, and caches the blobs of the others.
-    fn bounded(&self, outcome: HandlerOutcome) -> Result<HandlerOutcome, HostError> {
+    fn bounded(&self, mut outcome: HandlerOutcome) -> Result<HandlerOutcome, HostError> {
+        if let (false, Some(written)) = (self.has_timers(), &mut outcome.written) {
+            written.timer = None;
+            written.children.iter_mut().for_each(|child| child.timer = None);
+        }
+        let begins = outcome.written.as_ref().is_some_and(|written| !written.children.is_empty());
+        outcome.family_max = begins.then_some(self.project.limits.family_instances_max);
         let bytes = outcome.bytes();
         if bytes > BYTES_MAX {
             let most = BYTES_MAX / 1024 / 1024;
@@ -296,8 +336,13 @@ fn faulted(mut live: LiveState, event: Option<&Event>, error: &HostError, now_ms
     }));
     live.last_ms = at_ms;
     let seen = vec![HostEvent::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
-    let written = Some(Box::new(CommitResult { records, ..CommitResult::empty(live) }));
-    HandlerOutcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
+    let written = Some(Box::new(CommitResult { records, is_indexed: true, ..CommitResult::empty(live) }));
+    HandlerOutcome {
+        reply: Err(HostError::Refused(error.to_string()).into()),
+        written,
+        family_max: None,
+        seen,
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod brought;
 mod charts;
+mod families;
 mod project;
 mod refused;
 mod restarts;

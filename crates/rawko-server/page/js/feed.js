@@ -91,32 +91,26 @@ export class Feed {
   }
 }
 
-const SORTED_MAX = 2000;
-
-/** Rows in another order than the store's: read as a whole, up to a limit, and sorted here. */
+/** Rows in another order than by age: one that changes may come to any place. */
 class SortedFeed extends Feed {
-  constructor(query, by, changed) {
-    super(query, changed);
-    this.by = by;
-  }
-
-  async first() {
-    await this.refresh();
-  }
-
+  /** Everything that was read, read again. */
   async refresh() {
+    const wanted = Math.max(PAGE, this.rows.length);
     let [rows, cursor, answer] = [[], null, null];
     do {
-      answer = await get(path('instances'), { ...this.query, limit: 500, cursor }, { signal: this.abort.signal });
-      rows = rows.concat(answer.instances);
+      const query = { ...this.query, limit: Math.min(500, wanted), cursor };
+      answer = await get(path('instances'), query, { signal: this.abort.signal });
+      const known = new Set(rows.map((row) => row.id));
+      rows = rows.concat(answer.instances.filter((row) => !known.has(row.id)));
       cursor = answer.next;
-    } while (cursor && rows.length < SORTED_MAX);
-    rows.sort(this.by);
-    this.take({ ...answer, instances: rows, total: rows.length, next: null }, []);
-    this.all = Math.max(answer.total, rows.length);
-    this.hint = cursor ? `Sorted: the latest ${number(rows.length)} of ${number(this.all)}. Narrow the list by a filter or a search.` : '';
+    } while (cursor && rows.length < wanted);
+    this.take({ ...answer, instances: rows }, []);
     this.ready = true;
     this.changed();
+  }
+
+  patch(event) {
+    return super.patch(event) === null ? null : true;
   }
 }
 
@@ -124,9 +118,9 @@ const FOUND_MAX = 500;
 
 /** Rows whose text has the words. */
 class FoundFeed extends Feed {
-  constructor(query, { q, by }, changed) {
+  constructor(query, q, changed) {
     super(query, changed);
-    Object.assign(this, { q, by });
+    this.q = q;
   }
 
   async first() {
@@ -136,9 +130,8 @@ class FoundFeed extends Feed {
   async refresh() {
     const answer = await get(path('search'), { ...this.query, q: this.q, limit: FOUND_MAX }, { signal: this.abort.signal });
     const rows = answer.results;
-    if (this.by) rows.sort(this.by);
     this.take({ instances: rows, total: rows.length, next: null }, []);
-    const reason = rows.length >= FOUND_MAX ? `the latest ${number(FOUND_MAX)} results are shown` : 'the text of older instances was not searched';
+    const reason = rows.length >= FOUND_MAX ? `the first ${number(FOUND_MAX)} results are shown` : 'the text of older instances was not searched';
     this.hint = answer.complete ? '' : `Not all results: ${reason}.`;
     this.ready = true;
     this.changed();
@@ -147,7 +140,8 @@ class FoundFeed extends Feed {
 
 /** The feed for what a person asks for. */
 export function feedOf(query, { q, sort }, changed) {
-  const by = ORDERS.find((order) => order.key === sort)?.by ?? null;
-  if (q) return new FoundFeed(query, { q, by }, changed);
-  return by ? new SortedFeed(query, by, changed) : new Feed(query, changed);
+  const order = ORDERS.find((order) => order.key === sort)?.query;
+  const asked = { ...query, ...order };
+  if (q) return new FoundFeed(asked, q, changed);
+  return order ? new SortedFeed(asked, changed) : new Feed(asked, changed);
 }

@@ -28,10 +28,12 @@ export const FILTERS = [
 /** Orders besides the newest first. */
 export const ORDERS = [
   { key: '', label: 'Newest first' },
-  { key: 'updated', label: 'Recently changed', by: (a, b) => b.updated_ms - a.updated_ms },
-  { key: 'cost', label: 'Highest cost', by: (a, b) => b.spent.cost_usd - a.spent.cost_usd || b.spent.tokens - a.spent.tokens },
-  { key: 'steps', label: 'Most steps', by: (a, b) => b.step - a.step },
-  { key: 'title', label: 'By name', by: (a, b) => (a.title ?? a.id).localeCompare(b.title ?? b.id) },
+  { key: 'oldest', label: 'Oldest first', query: { sort: 'created', order: 'asc' } },
+  { key: 'updated', label: 'Recently changed', query: { sort: 'updated' } },
+  { key: 'cost', label: 'Highest cost', query: { sort: 'cost' } },
+  { key: 'steps', label: 'Most steps', query: { sort: 'steps' } },
+  { key: 'title', label: 'By name', query: { sort: 'title' } },
+  { key: 'outcome', label: 'By outcome', query: { sort: 'outcome' } },
 ];
 
 export function chip(filter, chosen) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_turns::{AgentId, Channel, MemberState};
 
 use super::link::{AgentLink, DisconnectReason, Outgoing};
-use crate::protocol::{ChannelInfo, ToAgent};
+use crate::protocol::{ChannelInfo, ToAgent, WireMessage};
 
 #[derive(Clone, Default)]
 pub(crate) struct Hub {
@@ -112,8 +112,23 @@ impl Hub {
     pub(crate) fn tell(&self, agent: &AgentId, message: &ToAgent) {
         let inner = self.lock();
         let Some(link) = inner.links.get(agent) else { return };
-        if !matches!(message, ToAgent::Message { observing: true, .. }) || link.observe {
-            link.send(message.to_text());
+        link.send(message.to_text());
+    }
+
+    /// Sends one message of a channel to its readers: to those that observe only if they asked for it.
+    pub(crate) fn tell_readers(&self, to: &[(&AgentId, bool)], channel: &str, message: &WireMessage) {
+        let inner = self.lock();
+        // Written once for all who have the turn, and once for all who observe.
+        let mut texts: [Option<String>; 2] = [None, None];
+        for (agent, observing) in to {
+            let Some(link) = inner.links.get(*agent).filter(|link| link.observe || !observing) else {
+                continue;
+            };
+            let text = texts[usize::from(*observing)].get_or_insert_with(|| {
+                let (channel, message) = (channel.to_owned(), message.clone());
+                ToAgent::Message { channel, message, observing: *observing }.to_text()
+            });
+            link.send(text.clone());
         }
     }
 
@@ -121,6 +136,15 @@ impl Hub {
     pub(crate) fn note_members(&self, channel: &Channel) {
         let mut inner = self.lock();
         for (agent, member) in &channel.members {
+            // Nearly always known already: a change of the channel concerns one or two of its members.
+            let known = inner.seats.get_mut(agent).and_then(|seats| seats.get_mut(&channel.name));
+            if let Some(seat) = known {
+                seat.state = member.state;
+                if seat.session != member.session {
+                    seat.session.clone_from(&member.session);
+                }
+                continue;
+            }
             let seat = Membership { state: member.state, session: member.session.clone() };
             inner.seats.entry(agent.clone()).or_default().insert(channel.name.clone(), seat);
         }

@@ -23,4 +23,4 @@ pub(crate) use hub::Hub;
 pub(crate) use local::spawn_taker;
 pub(crate) use process::{ProcessCommand, spawn_process};
 #[cfg(feature = "http")]
-pub(crate) use socket::{Gatekeeper, connect};
+pub(crate) use socket::{Gatekeeper, READ_BUFFER_BYTES, connect};

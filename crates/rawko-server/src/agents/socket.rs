@@ -13,6 +13,9 @@ use crate::role::AgentNames;
 
 /// Larger messages are not read: the connection ends without an error message.
 const FRAME_BYTES_MAX: usize = 8 * MESSAGE_BYTES_MAX;
+/// Memory that each connection keeps for reading; longer messages are read in parts. The default is 128 KiB, all of which
+/// is written with zeros at the first read.
+pub(crate) const READ_BUFFER_BYTES: usize = 8 * 1024;
 /// Concurrent connections; further ones are rejected.
 const CONNECTIONS_MAX: usize = 10_000;
 
@@ -41,6 +44,7 @@ pub(crate) fn connect(
     let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
     let connections = gate.connections.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {
         serve(Socket(socket), connections, ConnectionOrigin::Socket { names, on_guess }).await;
         drop(place);

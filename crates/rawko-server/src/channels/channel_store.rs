@@ -3,8 +3,10 @@
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{Edition, Host, HostError};
-use rawko_store::{Filter, InstanceRow, Record, RecordKind, WaitReason};
-use rawko_turns::{AgentId, Channel, ChannelEffect, ChannelEvent, ChannelMessage, LogLine, MemberMove};
+use rawko_store::{Filter, InstanceRow, Record, RecordKind};
+use rawko_turns::{
+    AgentId, Channel, ChannelEffect, ChannelEvent, ChannelMessage, LogLine, MemberMove, MoveCause,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ChannelError;
@@ -123,7 +125,7 @@ impl ChannelStore {
 
     /// Returns true if a person paused the channel's instance, as with `rawko pause`.
     pub(crate) fn is_paused(&self, name: &str) -> Result<bool, ChannelError> {
-        Ok(self.host.reader().find(&channel_instance(name))?.head.wait == WaitReason::Paused)
+        Ok(self.host.is_paused(&channel_instance(name))?)
     }
 
     /// Commits a change: the new channel state, its event, and the moves of its members. All or nothing.
@@ -132,21 +134,17 @@ impl ChannelStore {
         channel: &Channel,
         event: &ChannelEvent,
         effects: &[ChannelEffect],
+        log: &[LogEntry],
     ) -> Result<(), ChannelError> {
-        let change = LogChange {
-            posted: effects.iter().filter_map(posted).cloned().collect(),
-            log: entries(&channel.name, effects),
+        let letter = |effect| moved(effect).map(|moved| MemberLetter::new(&channel.name, moved));
+        let change = CommittedChange {
+            what: event,
+            channel,
+            moves: effects.iter().filter_map(letter).collect(),
+            posted: effects.iter().filter_map(posted).collect(),
+            log,
         };
-        let moves: Vec<_> =
-            effects.iter().filter_map(moved).map(|moved| letter(&channel.name, moved)).collect();
-        let data = serde_json::json!({
-            "what": event,
-            "channel": channel,
-            "moves": moves,
-            "posted": change.posted,
-            "log": change.log,
-        });
-        let event = NamedEvent::new("CHANGED", Value::from_json(data));
+        let event = NamedEvent::new("CHANGED", Value::of(&change));
         self.host.send(&channel_instance(&channel.name), event, None).await?;
         Ok(())
     }
@@ -246,11 +244,43 @@ pub(crate) fn entries(channel: &str, effects: &[ChannelEffect]) -> Vec<LogEntry>
     effects.iter().filter_map(entry).collect()
 }
 
-/// Returns the event for a member's instance.
-fn letter(channel: &str, moved: &MemberMove) -> serde_json::Value {
-    serde_json::json!({
-        "instance": member_instance(channel, moved.agent.as_str()),
-        "event": moved.by.as_str(),
-        "data": {"at": moved.at_ms, "trigger": moved.trigger, "solo": moved.is_solo(), "reason": moved.reason},
-    })
+/// A change as its event holds it; [`LogChange`] reads a part of it back.
+#[derive(Serialize)]
+struct CommittedChange<'a> {
+    what: &'a ChannelEvent,
+    channel: &'a Channel,
+    moves: Vec<MemberLetter<'a>>,
+    posted: Vec<&'a ChannelMessage>,
+    log: &'a [LogEntry],
+}
+
+/// The event for a member's instance.
+#[derive(Serialize)]
+struct MemberLetter<'a> {
+    instance: String,
+    event: &'static str,
+    data: MemberLetterData<'a>,
+}
+
+#[derive(Serialize)]
+struct MemberLetterData<'a> {
+    at: i64,
+    trigger: MoveCause,
+    solo: bool,
+    reason: Option<&'a str>,
+}
+
+impl<'a> MemberLetter<'a> {
+    fn new(channel: &str, moved: &'a MemberMove) -> Self {
+        Self {
+            instance: member_instance(channel, moved.agent.as_str()),
+            event: moved.by.as_str(),
+            data: MemberLetterData {
+                at: moved.at_ms,
+                trigger: moved.trigger,
+                solo: moved.is_solo(),
+                reason: moved.reason.as_deref(),
+            },
+        }
+    }
 }

@@ -99,11 +99,9 @@ fn to_readers(
 ) {
     let found = messages.range(keeping, &channel.name, number - 1, number, 1).unwrap_or_default();
     let Some(message) = found.first().map(WireMessage::from) else { return };
-    for agent in to {
-        let observing = channel.state_of(agent) != MemberState::Active;
-        let message = message.clone();
-        hub.tell(agent, &ToAgent::Message { channel: channel.name.clone(), message, observing });
-    }
+    let observing = |agent: &AgentId| channel.state_of(agent) != MemberState::Active;
+    let readers: Vec<(&AgentId, bool)> = to.iter().map(|agent| (*agent, observing(agent))).collect();
+    hub.tell_readers(&readers, &channel.name, &message);
 }
 
 fn comes_with_turn(rest: &[ChannelEffect], agent: &AgentId, number: u64) -> bool {

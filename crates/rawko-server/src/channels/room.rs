@@ -48,9 +48,8 @@ pub(crate) struct RoomHandle {
 pub type LogSink = Arc<dyn Fn(&LogEntry) + Send + Sync>;
 
 pub(crate) struct Room {
-    channel: Channel,
+    current: Arc<ChannelSnapshot>,
     messages: Messages,
-    version: u64,
     keeping: ChannelStore,
     hub: Hub,
     clock: Arc<dyn Clock>,
@@ -105,33 +104,21 @@ impl Room {
         judge: Option<Arc<dyn RoundJudge>>,
     ) -> (RoomHandle, JoinHandle<()>) {
         let (asks, mailbox) = mpsc::channel(MAILBOX);
-        let (glance, watching) =
-            watch::channel(Arc::new(ChannelSnapshot { channel: channel.clone(), version: 0 }));
+        let current = Arc::new(ChannelSnapshot { channel, version: 0 });
+        let (glance, watching) = watch::channel(Arc::clone(&current));
         let messages = Messages::default();
         let own = asks.downgrade();
         let is_paused = false;
         let judged = Arc::default();
-        let room = Room {
-            channel,
-            messages,
-            version: 0,
-            keeping,
-            hub,
-            clock,
-            log,
-            judge,
-            judged,
-            own,
-            glance,
-            is_paused,
-        };
+        let room =
+            Room { current, messages, keeping, hub, clock, log, judge, judged, own, glance, is_paused };
         let task = tokio::spawn(room.run(mailbox));
         (RoomHandle { asks, glance: watching }, task)
     }
 
     async fn run(mut self, mut mailbox: mpsc::Receiver<RoomRequest>) {
         if let Some(judge) = self.judge.clone() {
-            judge.begin(self.channel.name.clone()).await;
+            judge.begin(self.current.channel.name.clone()).await;
         }
         loop {
             let due = self.until_due();
@@ -155,7 +142,7 @@ impl Room {
         if self.is_paused {
             return Some(AGAIN);
         }
-        let (due_ms, _) = self.channel.next_due()?;
+        let (due_ms, _) = self.current.channel.next_due()?;
         let wait = due_ms.saturating_sub(self.clock.now_ms());
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
@@ -165,18 +152,25 @@ impl Room {
         match ask {
             RoomRequest::Apply { event, reply } => drop(reply.send(self.apply(event).await)),
             RoomRequest::Messages { after, limit, reply } => {
-                let upto = self.channel.posted;
-                drop(reply.send(self.messages.range(&self.keeping, &self.channel.name, after, upto, limit)));
+                let upto = self.current.channel.posted;
+                drop(reply.send(self.messages.range(
+                    &self.keeping,
+                    &self.current.channel.name,
+                    after,
+                    upto,
+                    limit,
+                )));
             }
         }
     }
 
     async fn apply(&mut self, event: ChannelEvent) -> Result<Vec<ChannelEffect>, ChannelError> {
-        let (mut next, now_ms) = (self.channel.clone(), self.clock.now_ms());
-        self.is_paused = self.keeping.is_paused(&self.channel.name)?;
+        let now_ms = self.clock.now_ms();
+        self.is_paused = self.keeping.is_paused(&self.current.channel.name)?;
         if self.is_paused && is_talk(&event) {
             return Err(ChannelRefusal::Paused.into());
         }
+        let mut next = self.current.channel.clone();
         // Members come and go while the instance is paused, and none gets the turn.
         let is_own_pause = next.paused_ms.is_some();
         if self.is_paused && !is_own_pause {
@@ -186,34 +180,36 @@ impl Room {
         if self.is_paused && !is_own_pause {
             next.paused_ms = None;
         }
-        if next == self.channel && effects.is_empty() {
+        let channel = &self.current.channel;
+        if effects.is_empty() && next == *channel {
             return Ok(effects);
         }
-        for agent in next.members.keys().filter(|agent| !self.channel.members.contains_key(*agent)) {
-            self.keeping.ensure_member(&self.channel.name, agent).await?;
+        for agent in next.members.keys().filter(|agent| !channel.members.contains_key(*agent)) {
+            self.keeping.ensure_member(&channel.name, agent).await?;
         }
-        self.keeping.commit(&next, &event, &effects).await?;
-        if matches!(event, ChannelEvent::PersonSpoke { .. }) && self.channel.turn.is_none() {
+        let log = entries(&next.name, &effects);
+        self.keeping.commit(&next, &event, &effects, &log).await?;
+        if matches!(event, ChannelEvent::PersonSpoke { .. }) && channel.turn.is_none() {
             self.start_rounds();
         }
-        self.committed(next, &effects);
+        self.committed(next, &effects, &log);
         Ok(effects)
     }
 
     /// Applies a change in memory once it is on disk.
-    fn committed(&mut self, next: Channel, effects: &[ChannelEffect]) {
-        self.channel = next;
-        self.version += 1;
+    fn committed(&mut self, next: Channel, effects: &[ChannelEffect], log: &[LogEntry]) {
+        let version = self.current.version + 1;
+        self.current = Arc::new(ChannelSnapshot { channel: next, version });
         for effect in effects {
             if let ChannelEffect::Posted(message) = effect {
                 self.messages.push(message.clone());
             }
         }
-        entries(&self.channel.name, effects).iter().for_each(|entry| (self.log)(entry));
-        self.hub.note_members(&self.channel);
-        deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
-        let glance = ChannelSnapshot { channel: self.channel.clone(), version: self.version };
-        self.glance.send_replace(Arc::new(glance));
+        log.iter().for_each(|entry| (self.log)(entry));
+        let channel = &self.current.channel;
+        self.hub.note_members(channel);
+        deliver(&self.hub, channel, &self.messages, &self.keeping, effects);
+        self.glance.send_replace(Arc::clone(&self.current));
         if effects.iter().any(|effect| matches!(effect, ChannelEffect::RoundEnded { .. })) {
             self.judge_round();
         }
@@ -222,12 +218,12 @@ impl Room {
     /// Before the turn is granted: the start is what the agents find.
     fn start_rounds(&self) {
         if let Some(judge) = &self.judge {
-            tokio::spawn(judge.start(self.channel.name.clone(), self.agents()));
+            tokio::spawn(judge.start(self.current.channel.name.clone(), self.agents()));
         }
     }
 
     fn agents(&self) -> Vec<String> {
-        let members = self.channel.members.iter().filter(|(_, member)| member.assigned);
+        let members = self.current.channel.members.iter().filter(|(_, member)| member.assigned);
         members.map(|(agent, _)| agent.to_string()).collect()
     }
 
@@ -235,12 +231,13 @@ impl Room {
     fn judge_round(&self) {
         let Some(judge) = self.judge.clone() else { return };
         let round = EndedRound {
-            channel: self.channel.name.clone(),
+            channel: self.current.channel.name.clone(),
             agents: self.agents(),
-            without: self.channel.rounds.without,
-            memory: self.channel.rounds.memory.clone(),
+            without: self.current.channel.rounds.without,
+            memory: self.current.channel.rounds.memory.clone(),
         };
-        let (own, judged, number) = (self.own.clone(), Arc::clone(&self.judged), self.channel.rounds.number);
+        let (own, judged, number) =
+            (self.own.clone(), Arc::clone(&self.judged), self.current.channel.rounds.number);
         tokio::spawn(async move {
             let mut memory = judged.lock().await;
             let known = memory.clone().unwrap_or_else(|| round.memory.clone());

@@ -7,6 +7,7 @@ use std::time::Instant;
 use rawko_core::World;
 use rawko_host::{Clock, Engine, RemoteServices, SnapshotReader, SystemClock};
 use rawko_telemetry::{Logs, Metrics};
+use rawko_view::list_index::ListIndex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::access::AccessRules;
@@ -108,6 +109,7 @@ struct AppInner {
     live: LiveReader,
     shelf: Shelf,
     usage: UsageCache,
+    lists: ListIndex,
     streams: Arc<Semaphore>,
     reads: Semaphore,
     closing: watch::Sender<bool>,
@@ -127,6 +129,7 @@ impl App {
             live: LiveReader::default(),
             shelf: Shelf::default(),
             usage: UsageCache::default(),
+            lists: ListIndex::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             reads: Semaphore::new(reads_max()),
             closing: watch::Sender::new(false),
@@ -138,6 +141,11 @@ impl App {
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.inner.options.engine
+    }
+
+    /// Returns what sorted lists and sums of usage are kept in.
+    pub(crate) fn list_index(&self) -> &ListIndex {
+        &self.inner.lists
     }
 
     pub(crate) fn reader(&self) -> &SnapshotReader {

@@ -1,8 +1,6 @@
 //! Headers of every response: security headers, and a problem body for errors that axum generates itself.
 
-use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::problem::{ErrorResponse, ProblemCode};
@@ -20,8 +18,7 @@ const ALWAYS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+pub(crate) fn finish(mut response: Response) -> Response {
     if response.status() == StatusCode::METHOD_NOT_ALLOWED
         && !response.headers().contains_key(header::CONTENT_TYPE)
     {

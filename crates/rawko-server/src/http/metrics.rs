@@ -1,12 +1,11 @@
 //! The Prometheus endpoint, and the metrics of the server itself.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use rawko_store::StoreError;
@@ -21,7 +20,7 @@ use super::problem::{ErrorResponse, ProblemBody, ProblemCode};
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Label for paths outside the API: the page, and unknown paths.
-pub(super) const PAGE: &str = "page";
+const PAGE: &str = "page";
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(metrics))
@@ -48,7 +47,7 @@ pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) -> std:
 }
 
 /// Returns a known method name, or one common word for others: clients must not be able to create labels.
-pub(super) fn method_of(method: &Method) -> &'static str {
+fn method_of(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",
@@ -61,14 +60,29 @@ pub(super) fn method_of(method: &Method) -> &'static str {
     }
 }
 
-/// Counts a request by its route, not its path: ids would make the labels unbounded.
-pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
-    let Some(metrics) = app.metrics().cloned() else { return next.run(request).await };
-    let route = request.extensions().get::<MatchedPath>().map_or(PAGE, MatchedPath::as_str).to_owned();
-    let (method, from) = (method_of(request.method()), Instant::now());
-    let response = next.run(request).await;
-    metrics.request(method, &route, response.status().as_u16(), from.elapsed());
-    response
+/// Method and route of a request, for metrics and the log.
+pub(super) struct RequestRoute {
+    pub(super) method: &'static str,
+    matched: Option<MatchedPath>,
+}
+
+impl RequestRoute {
+    pub(super) fn of(request: &Request) -> RequestRoute {
+        let matched = request.extensions().get::<MatchedPath>().cloned();
+        RequestRoute { method: method_of(request.method()), matched }
+    }
+
+    /// Returns the pattern and not the path: ids would make the labels of metrics unbounded.
+    pub(super) fn path(&self) -> &str {
+        self.matched.as_ref().map_or(PAGE, MatchedPath::as_str)
+    }
+}
+
+/// Counts a request.
+pub(super) fn count(app: &App, route: &RequestRoute, response: &Response, took: Duration) {
+    if let Some(metrics) = app.metrics() {
+        metrics.request(route.method, route.path(), response.status().as_u16(), took);
+    }
 }
 
 #[cfg(test)]

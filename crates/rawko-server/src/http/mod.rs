@@ -22,6 +22,7 @@ mod notify;
 mod openapi;
 mod paging;
 mod panics;
+mod passage;
 mod problem;
 mod project;
 mod services;
@@ -33,7 +34,7 @@ mod usage;
 mod work;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use utoipa_axum::router::OpenApiRouter;
 
 #[cfg(feature = "mcp")]
@@ -82,7 +83,7 @@ fn nouns() -> Routes {
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
 
-/// The complete router of an address. The last layer is the first to see a request.
+/// The complete router of an address.
 pub(crate) fn router(app: App) -> Router {
     let (routes, _) = nouns().split_for_parts();
     #[cfg(feature = "mcp")]
@@ -91,13 +92,6 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v1/openapi.json", axum::routing::get(openapi::serve))
         .route("/login/{code}", axum::routing::get(session::enter))
         .fallback(assets::serve)
-        .layer(from_fn_with_state(app.clone(), limits::once))
-        .layer(from_fn_with_state(app.clone(), limits::whole_body))
-        .layer(from_fn_with_state(app.clone(), limits::in_time))
-        .layer(from_fn_with_state(app.clone(), access::guard))
-        .layer(from_fn(panics::contain))
-        .layer(from_fn_with_state(app.clone(), faults::log))
-        .layer(from_fn(headers::finish))
-        .layer(from_fn_with_state(app.clone(), metrics::count))
+        .layer(from_fn_with_state(app.clone(), passage::pass))
         .with_state(app)
 }

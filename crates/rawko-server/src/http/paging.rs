@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rawko_view::list_index::{ListOrder, SortPosition};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -56,6 +57,21 @@ pub(crate) fn read_cursor(text: &str) -> Result<i64, ErrorResponse> {
             ProblemCode::InvalidCursor,
             "invalid `cursor`; pass the `next` of the previous page",
         )
+    })
+}
+
+/// Encodes a position in a sorted list.
+pub(crate) fn position_cursor(position: &SortPosition) -> String {
+    URL_SAFE_NO_PAD.encode(format!("s{position}"))
+}
+
+pub(crate) fn read_position(text: &str, order: ListOrder) -> Result<SortPosition, ErrorResponse> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let position = text.and_then(|text| SortPosition::parse(text.strip_prefix('s')?, order));
+    position.ok_or_else(|| {
+        let message = "invalid `cursor`; pass the `next` of the previous page, with the same `sort`";
+        ErrorResponse::new(ProblemCode::InvalidCursor, message)
     })
 }
 

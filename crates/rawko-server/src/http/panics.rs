@@ -3,15 +3,13 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use super::problem::ErrorResponse;
 
-pub(crate) async fn contain(request: Request, next: Next) -> Response {
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+pub(crate) async fn contain(answer: impl Future<Output = Response>) -> Response {
+    let answered = AssertUnwindSafe(answer).catch_unwind().await;
     answered.unwrap_or_else(|panic| ErrorResponse::internal(words(&*panic)).into_response())
 }
 

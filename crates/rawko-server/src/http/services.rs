@@ -16,7 +16,7 @@ use super::access::{RequestCaller, is_upgrade, wrong_token};
 use super::app::App;
 use super::listen::PeerAddress;
 use super::problem::{ErrorResponse, ProblemCode};
-use crate::agents::OnGuess;
+use crate::agents::{OnGuess, READ_BUFFER_BYTES};
 use crate::services::{MESSAGE_BYTES_MAX, ServiceConnections, serve};
 
 pub(crate) fn routes() -> Routes {
@@ -85,6 +85,7 @@ async fn socket(
         closing: app.closing(),
     };
     let upgrade = upgrade.max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {
         serve(socket, shared, trusted, on_guess).await;
         drop(place);

@@ -123,10 +123,83 @@ async fn what_cannot_be_asked_for() {
         ("waits=godot", "400 invalid_request"),
         ("colour=red", "400 invalid_request"),
         ("cursor=77", "400 invalid_cursor"),
+        ("sort=colour", "400 invalid_request"),
+        ("order=up", "400 invalid_request"),
+        // `next` of a list by age and of one by steps.
+        ("sort=cost&cursor=azc3", "400 invalid_cursor"),
+        ("sort=cost&cursor=czEgdyAy", "400 invalid_cursor"),
     ];
     for (query, expected) in table {
         assert_eq!(api.get(&format!("/v1/instances?{query}")).await.problem(), expected, "{query}");
     }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn lists_are_sorted_over_all_pages() {
+    let api = Api::start().await;
+    for id in ["o-1", "O-2", "o-3", "p-4", "o-5"] {
+        api.order(id).await;
+    }
+    for (id, notes) in [("O-2", 3), ("o-3", 1), ("p-4", 2)] {
+        for note in 0..notes {
+            api.send(id, "NOTE", json!(note)).await;
+        }
+    }
+    api.post("/v1/instances/o-1/cancel", json!({"reason": "enough"})).await.ok();
+    api.post("/v1/instances/o-5/pause", json!(null)).await.ok();
+    let table: [(&str, &[&str]); 13] = [
+        ("sort=created", &["o-5", "p-4", "o-3", "O-2", "o-1"]),
+        ("order=asc", &["o-1", "O-2", "o-3", "p-4", "o-5"]),
+        ("sort=created&order=asc", &["o-1", "O-2", "o-3", "p-4", "o-5"]),
+        ("sort=title", &["o-1", "O-2", "o-3", "o-5", "p-4"]),
+        ("sort=title&order=desc", &["p-4", "o-5", "o-3", "O-2", "o-1"]),
+        ("sort=steps&q=o-&status=waiting", &["O-2", "o-3"]),
+        ("sort=steps&order=asc&status=waiting", &["o-3", "p-4", "O-2"]),
+        ("sort=outcome", &["o-1", "o-5", "O-2", "o-3", "p-4"]),
+        ("sort=outcome&order=desc&status=waiting", &["p-4", "o-3", "O-2"]),
+        ("sort=cost", &["o-5", "p-4", "o-3", "O-2", "o-1"]),
+        ("sort=updated&status=waiting", &["p-4", "o-3", "O-2"]),
+        ("sort=title&outcome=cancelled", &["o-1"]),
+        ("sort=title&q=nothing", &[]),
+    ];
+    for (query, expected) in table {
+        let list = api.get(&format!("/v1/instances?{query}")).await.ok();
+        assert_eq!(ids(&list), expected, "{query}");
+        assert_eq!((&list["total"], &list["next"]), (&json!(expected.len()), &Value::Null), "{query}");
+        // In pages of two.
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let list = api.get(&format!("/v1/instances?{query}&limit=2{cursor}")).await.ok();
+            assert_eq!(list["total"], expected.len(), "{query}");
+            seen.extend(ids(&list).into_iter().map(str::to_owned));
+            let Some(next) = list["next"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(seen, expected, "{query}");
+        let found = api
+            .get(&format!("/v1/search?{}&{query}", if query.contains("q=") { "" } else { "q=-" }))
+            .await
+            .ok();
+        let found: Vec<&str> =
+            found["results"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(found, expected, "search {query}");
+    }
+    // The rest of a list begins after the end of the page before, also if that instance moved, and new values count.
+    let list = api.get("/v1/instances?sort=steps&status=waiting&limit=1").await.ok();
+    assert_eq!(ids(&list), ["O-2"]);
+    let next = list["next"].as_str().unwrap();
+    for note in 0..4 {
+        api.send("o-3", "NOTE", json!(note)).await;
+    }
+    let list = api.get(&format!("/v1/instances?sort=steps&status=waiting&limit=1&cursor={next}")).await.ok();
+    assert_eq!(ids(&list), ["p-4"]);
+    let list = api.get("/v1/instances?sort=steps&status=waiting").await.ok();
+    assert_eq!(ids(&list), ["o-3", "O-2", "p-4"]);
+    // Removed ones are gone from it.
+    api.post("/v1/prune", json!({"ids": ["o-1"]})).await.ok();
+    let list = api.get("/v1/instances?sort=title").await.ok();
+    assert_eq!((ids(&list), &list["total"]), (vec!["O-2", "o-3", "o-5", "p-4"], &json!(4)));
     api.stop().await;
 }
 
@@ -147,6 +220,8 @@ async fn ten_thousand_instances_in_pages() {
             None => break,
         }
     }
+    let list = api.get("/v1/instances?sort=title&limit=3").await.ok();
+    assert_eq!(ids(&list), ["made-00001", "made-00002", "made-00003"]);
     let expected: Vec<String> = (1..=10_000).rev().map(|number| format!("made-{number:05}")).collect();
     assert_eq!(seen, expected);
     let found = api.get("/v1/instances?q=-0999&limit=3").await.ok();

@@ -7,7 +7,9 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::StoreError;
-use crate::store::{Filter, HighestNumbers, InstancePage, SnapshotBase, Store, StoreReport};
+use crate::store::{
+    ChangedInstances, Filter, HighestNumbers, InstancePage, SnapshotBase, Store, StoreReport,
+};
 use crate::transfer::InstanceFamily;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
@@ -87,6 +89,10 @@ impl Store for MemoryStore {
 
     fn list(&self, filter: &Filter) -> Result<InstancePage, StoreError> {
         Ok(self.state().list(filter))
+    }
+
+    fn changes_after(&self, after: u64) -> Result<Option<ChangedInstances>, StoreError> {
+        Ok(Some(self.state().changes_after(after)))
     }
 
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {

@@ -1,14 +1,14 @@
 //! The content of a memory store, and the application of commits. Checked first and applied second, so that a batch is
 //! atomic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PLACE;
 use crate::StoreError;
-use crate::store::{Filter, HighestNumbers, InstancePage, SnapshotBase, StoreReport};
+use crate::store::{ChangedInstances, Filter, HighestNumbers, InstancePage, SnapshotBase, StoreReport};
 use crate::{
     AuditLine, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, NewInstance, OpenEffect, Record,
     RecordKind, SavedSnapshot,
@@ -21,6 +21,8 @@ pub(super) struct MemoryState {
     pub(super) instances: BTreeMap<InstanceKey, InstanceState>,
     /// A record's sequence number is its position here, counted from 1.
     pub(super) journal: Vec<Record>,
+    /// Instances whose head was last written without a record, with the number of records then.
+    pub(super) quiet: BTreeMap<InstanceKey, u64>,
     pub(super) effects: BTreeMap<(InstanceKey, u64, u32), OpenEffect>,
     pub(super) inbound: BTreeMap<i64, Inbound>,
     pub(super) blobs: FxHashMap<[u8; 16], Vec<u8>>,
@@ -132,6 +134,9 @@ impl MemoryState {
         }
         if let Some(head) = &commit.head {
             kept.head = (**head).clone();
+            if commit.records.is_empty() {
+                self.quiet.insert(key, self.journal.len() as u64);
+            }
         }
         if let Some(snapshot) = &commit.snapshot {
             kept.snapshots.insert(snapshot.step, (**snapshot).clone());
@@ -188,7 +193,7 @@ impl MemoryState {
             .instances
             .iter()
             .rev()
-            .filter(|(_, kept)| kept.matches(filter))
+            .filter(|(_, kept)| filter.matches(&kept.new, &kept.head))
             .map(|(key, _)| *key)
             .collect();
         let limit = if filter.limit == 0 { usize::MAX } else { filter.limit };
@@ -196,6 +201,15 @@ impl MemoryState {
         let rows: Vec<InstanceRow> = keys.by_ref().take(limit).filter_map(|key| self.row(*key)).collect();
         let next = keys.next().and_then(|_| rows.last()).map(|row| row.key);
         InstancePage { rows, next, total: matching.len() as u64 }
+    }
+
+    pub(super) fn changes_after(&self, after: u64) -> ChangedInstances {
+        let from = self.journal.partition_point(|record| record.seq <= after);
+        let quiet = self.quiet.iter().filter(|(_, seq)| **seq >= after).map(|(key, _)| *key);
+        let changed: BTreeSet<InstanceKey> =
+            self.journal[from..].iter().map(|record| record.instance).chain(quiet).collect();
+        let through = self.journal.last().map_or(after, |last| last.seq.max(after));
+        ChangedInstances { instances: changed.into_iter().collect(), through }
     }
 
     pub(super) fn children(&self, id: &str) -> Vec<InstanceRow> {
@@ -271,20 +285,4 @@ impl InstanceState {
             deliveries: FxHashMap::default(),
         }
     }
-
-    fn matches(&self, filter: &Filter) -> bool {
-        (filter.statuses.is_empty() || filter.statuses.contains(&self.head.status))
-            && (filter.waits.is_empty() || filter.waits.contains(&self.head.wait))
-            && (filter.outcomes.is_empty()
-                || self.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
-            && filter.shows(&self.new, &self.head)
-            && filter.chart.as_deref().is_none_or(|chart| chart == &*self.new.chart_id)
-            && !filter.except.iter().any(|chart| **chart == *self.new.chart_id)
-            && filter.part.as_deref().is_none_or(|part| has_part(&self.new.id, part))
-            && !(filter.roots_only && self.new.parent.is_some())
-    }
-}
-
-fn has_part(id: &str, part: &str) -> bool {
-    id.to_ascii_lowercase().contains(&part.to_ascii_lowercase())
 }

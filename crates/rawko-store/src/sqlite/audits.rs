@@ -47,6 +47,7 @@ impl Batch<'_> {
             }
             if end.key == Some(commit.instance.0) && !commit.records.is_empty() {
                 own = Some(end);
+                self.backlog.add_end(commit.instance.0, end);
             } else if let Some(key) = end.key {
                 self.run(
                     "UPDATE instances SET audit_lines = ?2, audit_chain = ?3 WHERE key = ?1",
@@ -85,7 +86,11 @@ impl Batch<'_> {
         Ok(end)
     }
 
-    pub(super) fn append_lines(&self, lines: &[AuditLine], links: &[ChainLink]) -> Result<(), BatchFailure> {
+    pub(super) fn append_lines(
+        &mut self,
+        lines: &[AuditLine],
+        links: &[ChainLink],
+    ) -> Result<(), BatchFailure> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -104,6 +109,7 @@ impl Batch<'_> {
                 line.provenance,
                 link
             ])?;
+            self.backlog.add_line(line, self.connection.last_insert_rowid());
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, par
 use rustc_hash::FxHashSet;
 
 use super::audits::{AuditEnd, AuditEnds};
+use super::indexing::IndexBacklog;
 use super::journal_ends::{Tip, Tips};
 use super::owner::Owner;
 use super::published::Published;
@@ -46,6 +47,7 @@ pub(super) struct Batch<'w> {
     /// Rolled back if the batch fails, so that later batches see correct tips.
     pub(super) tips: &'w mut Tips,
     pub(super) audit_ends: &'w mut AuditEnds,
+    pub(super) backlog: &'w mut IndexBacklog,
     pub(super) blobs: &'w FxHashSet<[u8; 16]>,
     pub(super) last_seq: i64,
     pub(super) indexed_through: i64,
@@ -101,30 +103,6 @@ impl Batch<'_> {
     pub(super) fn change(&self, sql: &str, row: impl rusqlite::Params) -> Result<i64, BatchFailure> {
         let changed = self.connection.prepare_cached(sql)?.execute(row)?;
         Ok(i64::try_from(changed).unwrap_or(i64::MAX))
-    }
-
-    /// Updates both indexes up to the last record and the last audit line, in their own order, so that each page is
-    /// visited once. The ends of audits move from these records to the rows of their instances.
-    pub(super) fn index(&mut self) -> Result<(), BatchFailure> {
-        self.store_audit_ends()?;
-        self.run(
-            "INSERT INTO journal_index (instance, seq, step)
-             SELECT instance, seq, step FROM journal WHERE seq > ?1 ORDER BY instance, seq",
-            [self.indexed_through],
-        )?;
-        self.run(
-            "INSERT INTO audit_index (instance, line)
-             SELECT instance, line FROM audit WHERE line > (SELECT audited_through FROM marks)
-             ORDER BY instance, line",
-            [],
-        )?;
-        self.mark(
-            "UPDATE marks SET indexed_through = ?1,
-                              audited_through = (SELECT coalesce(max(line), 0) FROM audit)",
-            [self.last_seq],
-        )?;
-        self.indexed_through = self.last_seq;
-        Ok(())
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<(), BatchFailure> {
@@ -302,7 +280,7 @@ impl Batch<'_> {
                 key, step, at_ms, kind, event, delta, effects, link, lines, last_line, open, delivered, epoch
             ];
             self.is_owned = self.connection.prepare_cached(sql)?.execute(row)? == 1;
-            return if self.is_owned { self.number() } else { Err(BatchFailure::Fenced) };
+            return if self.is_owned { self.number(key, step) } else { Err(BatchFailure::Fenced) };
         }
         let append = match &mut self.append {
             Some(append) => append,
@@ -315,11 +293,11 @@ impl Batch<'_> {
         append.execute(params![
             key, step, at_ms, kind, event, delta, effects, link, lines, last_line, open, delivered
         ])?;
-        self.number()
+        self.number(key, step)
     }
 
     /// Assigns the next sequence number to the appended record.
-    fn number(&mut self) -> Result<(), BatchFailure> {
+    fn number(&mut self, key: i64, step: i64) -> Result<(), BatchFailure> {
         let seq = self.connection.last_insert_rowid();
         let next = self.last_seq + 1;
         if seq != next {
@@ -327,6 +305,7 @@ impl Batch<'_> {
             self.run("UPDATE journal SET seq = ?2 WHERE seq = ?1", [seq, next])?;
         }
         self.last_seq = next;
+        self.backlog.add_record(key, next, step);
         Ok(())
     }
 

@@ -3,8 +3,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Result;
+use rusqlite::{Connection, Result};
 
+use super::SqliteStore;
 use crate::store::{Filter, InstanceTally};
 
 /// Filters whose counts are kept; people look at few lists at a time.
@@ -67,5 +68,18 @@ impl StatusCounts {
             *known = KnownCounts { version, ..KnownCounts::default() };
         }
         known
+    }
+}
+
+impl SqliteStore {
+    /// Returns the version of the lists, for counts that are kept; `None` if other processes may write.
+    pub(super) fn lists_version(&self) -> Option<u64> {
+        self.owned.as_ref().map(|(_, published)| published.lists())
+    }
+
+    /// Returns the version if this handle still owns the file.
+    pub(super) fn owned_version(&self, connection: &Connection, version: Option<u64>) -> Result<Option<u64>> {
+        let Some((owner, _)) = &self.owned else { return Ok(None) };
+        Ok(if owner.is_current(connection)? { version } else { None })
     }
 }

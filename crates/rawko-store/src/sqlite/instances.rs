@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::fault::{StoreReadError, cause, is_conversion};
 use super::rows::{self, FAILED, INSTANCE, int, uint};
-use crate::store::{DrivenInstances, Filter, InstancePage, InstanceTally};
+use crate::store::{ChangedInstances, DrivenInstances, Filter, InstancePage, InstanceTally};
 use crate::{FamilySize, InstanceKey, InstanceRow, InstanceStatus};
 
 pub(super) fn find(
@@ -36,6 +36,32 @@ fn only(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Keys of one query.
+const KEYS_AT_ONCE: usize = 500;
+
+/// Returns the instances with these keys, in their order.
+pub(super) fn rows_of(connection: &Connection, keys: &[InstanceKey]) -> Result<Vec<InstanceRow>> {
+    let mut found = FxHashMap::default();
+    for some in keys.chunks(KEYS_AT_ONCE) {
+        let rest = format!("WHERE key IN ({})", vec!["?"; some.len()].join(", "));
+        let values = params_from_iter(some.iter().map(|key| key.0));
+        found.extend(select(connection, &rest, values, rows::listed)?.into_iter().map(|row| (row.key, row)));
+    }
+    Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+}
+
+pub(super) fn changes_after(connection: &Connection, after: u64) -> Result<ChangedInstances> {
+    let sql = "SELECT instance, max(seq) FROM journal WHERE seq > ?1 GROUP BY instance";
+    let mut changed = ChangedInstances { instances: Vec::new(), through: after };
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([int(after)])?;
+    while let Some(row) = rows.next()? {
+        changed.instances.push(InstanceKey(row.get(0)?));
+        changed.through = changed.through.max(uint(row.get(1)?));
+    }
+    Ok(changed)
 }
 
 pub(super) fn children(connection: &Connection, id: &str) -> Result<Vec<InstanceRow>> {

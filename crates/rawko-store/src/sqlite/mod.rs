@@ -13,6 +13,7 @@ mod damage;
 mod entries;
 mod family;
 mod fault;
+mod indexing;
 mod instances;
 mod journal;
 mod journal_ends;
@@ -47,7 +48,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::StoreError;
 use crate::report::ChainReport;
 use crate::store::{
-    DamagePart, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store, StoreReport,
+    ChangedInstances, DamagePart, Filter, HighestNumbers, InstancePage, InstanceTally, SnapshotBase, Store,
+    StoreReport,
 };
 use crate::transfer::InstanceFamily;
 use crate::{
@@ -162,17 +164,6 @@ impl SqliteStore {
         }
     }
 
-    /// Returns the version of the lists, for counts that are kept; `None` if other processes may write.
-    fn lists_version(&self) -> Option<u64> {
-        self.owned.as_ref().map(|(_, published)| published.lists())
-    }
-
-    /// Returns the version if this handle still owns the file.
-    fn owned_version(&self, connection: &Connection, version: Option<u64>) -> rusqlite::Result<Option<u64>> {
-        let Some((owner, _)) = &self.owned else { return Ok(None) };
-        Ok(if owner.is_current(connection)? { version } else { None })
-    }
-
     fn read<T, E: Into<StoreReadError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E>,
@@ -270,6 +261,17 @@ impl Store for SqliteStore {
             };
             instances::list(connection, filter, total)
         })
+    }
+
+    fn rows_of(&self, keys: &[InstanceKey]) -> Result<Vec<InstanceRow>, StoreError> {
+        self.catch_up();
+        self.read(|connection| instances::rows_of(connection, keys))
+    }
+
+    fn changes_after(&self, after: u64) -> Result<Option<ChangedInstances>, StoreError> {
+        let changed = self.read(|connection| instances::changes_after(connection, after))?;
+        let Some((_, published)) = &self.owned else { return Ok(Some(changed)) };
+        Ok(published.quiet_since(after).map(|quiet| changed.with(quiet)))
     }
 
     fn tally(&self, filter: &Filter) -> Result<Vec<InstanceTally>, StoreError> {

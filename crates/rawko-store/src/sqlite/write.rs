@@ -13,6 +13,7 @@ use super::audits::AuditEnds;
 use super::batch::{Batch, BatchFailure};
 use super::connection::{CHECKPOINT_PAGES, make_durable, open_writer};
 use super::fault::fault;
+use super::indexing::IndexBacklog;
 use super::journal_ends::Tips;
 use super::log_end::{self, LogEndFile, LogFrames};
 use super::owner::{self, Owner};
@@ -39,6 +40,7 @@ pub(super) struct WriteSide {
     ended: Option<StoreError>,
     tips: Tips,
     audit_ends: AuditEnds,
+    backlog: IndexBacklog,
     blobs: FxHashSet<[u8; 16]>,
     indexed_through: i64,
     last_seq: i64,
@@ -80,6 +82,7 @@ impl WriteSide {
             ended: None,
             tips: Tips::default(),
             audit_ends: AuditEnds::default(),
+            backlog: IndexBacklog::default(),
             blobs: FxHashSet::default(),
             indexed_through,
             last_seq,
@@ -101,6 +104,11 @@ impl WriteSide {
         }
         for commit in commits {
             self.blobs.extend(commit.blobs.iter().map(|blob| blob.hash));
+        }
+        let is_quiet = |commit: &&Commit| commit.records.is_empty() && is_listed(commit);
+        let mut quiet = commits.iter().filter(is_quiet).map(|commit| commit.instance).peekable();
+        if quiet.peek().is_some() {
+            self.published.changed_quietly(quiet, self.last_seq.cast_unsigned());
         }
         Ok(())
     }
@@ -151,6 +159,7 @@ impl WriteSide {
         self.log_end.write(self.frames.last(), self.last_seq);
         self.tips.keep();
         self.audit_ends.keep();
+        self.backlog.keep();
         self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))?;
@@ -172,6 +181,7 @@ impl WriteSide {
             connection: &self.connection,
             tips: &mut self.tips,
             audit_ends: &mut self.audit_ends,
+            backlog: &mut self.backlog,
             blobs: &self.blobs,
             last_seq: self.last_seq,
             indexed_through: self.indexed_through,
@@ -259,6 +269,7 @@ impl WriteSide {
     fn roll_back(&mut self) {
         self.tips.undo();
         self.audit_ends.undo();
+        self.backlog.undo();
         // SQLite ends a transaction by itself after some errors. If the rollback fails, too, the next BEGIN reports the
         // reason.
         if !self.connection.is_autocommit() {

@@ -1,13 +1,17 @@
-//! Everything that a store holds about its instances, as text to compare: records, audit, open effects, heads.
+//! Everything that a store holds about a family of instances, as text to compare: records, audit, open effects, heads.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use rawko_store::{Filter, Store, content};
+use rawko_store::{Filter, InstanceRow, OpenEffect, Store, content};
 use serde_json::Value as Json;
 
-pub(crate) fn of(store: &dyn Store) -> String {
+use crate::player::{ID, Member};
+
+/// Returns the journal of an instance and its descendants, with `simulated` as the id of the root.
+pub(crate) fn of(store: &dyn Store, root: &str) -> String {
     let mut text = String::new();
-    let mut rows = store.list(&Filter::default()).unwrap().rows;
+    let mut rows = rows_of(store, root);
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));
     let plain = |packed: &str| {
         let text = content::unpack(packed, &mut |hash| store.blob(hash)).unwrap();
@@ -38,7 +42,49 @@ pub(crate) fn of(store: &dyn Store) -> String {
             writeln!(text, "  audit {} {effect} {service} {decision} {reason}", line.at_ms).unwrap();
         }
     }
-    text
+    if root == ID { text } else { text.replace(root, ID) }
+}
+
+/// Returns true for one instance without calls and messages.
+pub(crate) fn has_only_timers(journal: &str) -> bool {
+    let has_others = ["invoke", "call", "send", "emit"]
+        .iter()
+        .any(|effect| journal.contains(&format!(r#""effect":"{effect}""#)));
+    !has_others
+}
+
+fn rows_of(store: &dyn Store, root: &str) -> Vec<InstanceRow> {
+    let part = Some(root.to_owned());
+    let mut rows = store.list(&Filter { part, ..Filter::default() }).unwrap().rows;
+    rows.retain(|row| row.new.root() == root);
+    rows
+}
+
+/// Returns all instances of a local store.
+pub(crate) fn family(store: &dyn Store) -> Vec<Member> {
+    let member = |row: InstanceRow| Member {
+        invoke: row.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke)),
+        is_over: row.head.status.is_over(),
+        next_due_ms: row.head.next_due_ms,
+        to_itself: false,
+        open: store.open_effects(Some(row.key)).unwrap(),
+        id: row.new.id,
+    };
+    rows_of(store, ID).into_iter().map(member).collect()
+}
+
+/// Returns the running calls of a local store, each with its instance.
+pub(crate) fn running(store: &dyn Store) -> Vec<Member> {
+    let open = store.open_effects(None).unwrap().into_iter().filter(OpenEffect::is_running);
+    let member = |effect: OpenEffect| Member {
+        id: store.instance(effect.instance).unwrap().unwrap().new.id,
+        invoke: None,
+        is_over: false,
+        next_due_ms: None,
+        to_itself: false,
+        open: vec![effect],
+    };
+    open.map(member).collect()
 }
 
 /// The first line that differs, with the one before.
@@ -52,7 +98,7 @@ pub(crate) fn difference(expected: &str, found: &str) -> Option<String> {
             (left, right) => {
                 let shown = |line: Option<&str>| line.unwrap_or("nothing").to_owned();
                 let (left, right) = (shown(left), shown(right));
-                return Some(format!(" after {before}\n simulated {left}\n hosted    {right}\n"));
+                return Some(format!(" after {before}\n simulated {left}\n played    {right}\n"));
             }
         }
     }

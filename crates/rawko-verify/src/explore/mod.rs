@@ -4,34 +4,33 @@
 mod effects;
 mod judge;
 mod pending;
+mod result;
 mod shared;
 mod steps;
 mod widening;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rawko_chart::Atom;
 use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value};
 use rustc_hash::FxHashMap;
 
+pub(crate) use result::ExplorationResult;
 pub(crate) use shared::SharedExploration;
 
 use pending::{PendingItem, WorkName};
 use widening::Widening;
 
 use crate::analysis::DataAnalysis;
-use crate::ceiling::StartCounts;
 use crate::children::{ChildOutcomes, DistinctValues, Ending};
-use crate::graph::{
-    Counterexample, Graph, InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode,
-};
+use crate::graph::{InputCause, ModelInput, NonMaxU32, PendingWork, StartState, StateNode};
 use crate::inputs::{ChartInputs, Pick};
 use crate::machine::{Machine, StepFacts, UNDELIVERED};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, StepScript};
-use crate::spending::{self, SpendSource};
+use crate::spending;
 use crate::state::ModelState;
 use crate::visited::{Storage, Visited};
 use crate::watch::PropertyWatch;
@@ -47,34 +46,6 @@ pub struct ExplorationLimits<'l> {
     pub stop: &'l dyn Fn(usize) -> bool,
     /// How the identities of visited states are stored.
     pub storage: Storage,
-}
-
-/// What an exploration found.
-pub(crate) struct ExplorationResult {
-    pub(crate) graph: Graph,
-    /// The first violation of each built-in property that one step shows, and of each own property by its number.
-    pub(crate) built_in: BTreeMap<&'static str, Counterexample>,
-    pub(crate) own: BTreeMap<usize, Counterexample>,
-    pub(crate) effects: Vec<Arc<str>>,
-    /// The ids of the questions that `Edge::answers` counts.
-    pub(crate) questions: Vec<Arc<str>>,
-    pub(crate) gaps: Vec<String>,
-    /// Unknown lists were tried with few items only.
-    pub(crate) is_bounded: bool,
-    /// The most timers and deadlines that ran at the same time.
-    pub(crate) clocks: usize,
-    pub(crate) outcomes: ChildOutcomes,
-    /// The most that child charts start, by the id of their invoke.
-    pub(crate) child_starts: BTreeMap<Arc<str>, StartCounts>,
-    /// What effects spend, by number, and that of the start.
-    pub(crate) spendings: Vec<SpendSource>,
-    pub(crate) start_spends: Vec<u16>,
-    /// Why a state that only reads may write.
-    pub(crate) may_write: Option<String>,
-    /// Invokes of child charts that ask a person, with the question.
-    pub(crate) asking: BTreeMap<Arc<str>, Arc<str>>,
-    /// Bytes of the identities of all states.
-    pub(crate) bytes: usize,
 }
 
 pub(crate) struct Explorer<'m, 's> {
@@ -93,6 +64,8 @@ pub(crate) struct Explorer<'m, 's> {
     work: FxHashMap<WorkName, u16>,
     widening: Widening,
     configurations: FxHashMap<Vec<NodeId>, u32>,
+    /// Bounds of loops that count nothing with the input at hand.
+    unusable_bounds: u64,
     outputs: DistinctValues,
     errors: DistinctValues,
     found: ExplorationResult,
@@ -117,7 +90,9 @@ impl<'m, 's> Explorer<'m, 's> {
         let machine = Machine {
             chart: &model.chart,
             world: shared.world,
-            traced: !properties.is_empty() || shared.numbers_configurations,
+            traced: !properties.is_empty()
+                || shared.numbers_configurations
+                || (is_general && !analysis.progress.is_empty()),
             sees_undelivered: model.chart.handles(UNDELIVERED),
             budgets: spending::budgets(model),
         };
@@ -134,26 +109,7 @@ impl<'m, 's> Explorer<'m, 's> {
         let everywhere = (mentioned.collect(), atoms().any(is_of_step));
         let how = (shared.mode, shared.tick_ms);
         let inputs = ChartInputs::new(model, analysis, everywhere, how);
-        let mut graph = Graph { complete: true, ..Graph::default() };
-        // States that were not expanded have no pending work.
-        graph.pending.number(PendingWork::default());
-        let found = ExplorationResult {
-            graph,
-            built_in: BTreeMap::new(),
-            own: BTreeMap::new(),
-            effects: Vec::new(),
-            questions,
-            gaps: Vec::new(),
-            is_bounded: false,
-            clocks: 0,
-            outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
-            child_starts: BTreeMap::new(),
-            spendings: Vec::new(),
-            start_spends: Vec::new(),
-            may_write: None,
-            asking: BTreeMap::new(),
-            bytes: 0,
-        };
+        let found = ExplorationResult::new(questions);
         let visited = Visited::new(shared.limits.storage);
         Self {
             model,
@@ -170,6 +126,7 @@ impl<'m, 's> Explorer<'m, 's> {
             work: FxHashMap::default(),
             widening: Widening::new(shared_mode),
             configurations: FxHashMap::default(),
+            unusable_bounds: 0,
             outputs: DistinctValues::default(),
             errors: DistinctValues::default(),
             found,
@@ -217,6 +174,9 @@ impl<'m, 's> Explorer<'m, 's> {
             self.finish_child();
         }
         self.found.bytes = self.visited.size();
+        let mut configurations: Vec<_> = std::mem::take(&mut self.configurations).into_iter().collect();
+        configurations.sort_unstable_by_key(|(_, number)| *number);
+        self.found.configurations = configurations.into_iter().map(|(active, _)| active).collect();
         self.found
     }
 
@@ -230,12 +190,22 @@ impl<'m, 's> Explorer<'m, 's> {
     }
 
     fn start(&mut self, input: Value) {
+        // That counters in any input are whole numbers is assumed, and stated in the bound.
+        if !(self.model.any_input && self.shared.stack.len() == 1) {
+            self.unusable_bounds = self.analysis.progress.unusable_with(&input);
+        }
         let input = self.model.plain_input(input);
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
             let script = StepScript::new(self.analysis, self.shared.mode, script);
             let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
             let started = self.machine.start(input.clone(), decisions);
+            if script.has_left_out() {
+                self.found.open_loop.clone_from(&self.analysis.settling);
+                if self.shared.stack.len() > 1 {
+                    self.inputs.gaps.insert("a child chart may not start".to_owned());
+                }
+            }
             self.add_scripts(script, &mut scripts);
             self.started(started);
         }
@@ -295,7 +265,8 @@ impl<'m, 's> Explorer<'m, 's> {
             visit(&state.snapshot);
         }
         self.shared.states += 1;
-        let configuration = if self.shared.numbers_configurations { self.configuration(&state) } else { 0 };
+        let is_numbered = self.shared.numbers_configurations || self.shared.mode.is_general();
+        let configuration = if is_numbered { self.configuration(&state) } else { 0 };
         let parent = parent.and_then(NonMaxU32::new);
         let is_over = status.is_over();
         self.found.graph.nodes.push(StateNode { parent, configuration, is_over, ..StateNode::default() });
@@ -326,6 +297,9 @@ impl<'m, 's> Explorer<'m, 's> {
         let first = self.found.graph.edges.len() as u32;
         let (mut has_inputs, mut takes_events) = (false, false);
         for pick in &picks {
+            if !self.may_try(state, *pick) {
+                continue;
+            }
             let facts = self.step(node, state, &before, &pending, *pick);
             has_inputs |= match facts.1 {
                 InputCause::Outside => facts.0,

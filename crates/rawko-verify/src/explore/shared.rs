@@ -10,6 +10,7 @@ use super::ExplorationLimits;
 use crate::children::ChildOutcomes;
 use crate::mode::Mode;
 use crate::model::Model;
+use crate::witness::Tunnel;
 
 /// Limits and results that all explorations of one run share.
 pub(crate) struct SharedExploration<'m> {
@@ -26,6 +27,8 @@ pub(crate) struct SharedExploration<'m> {
     /// Receives every new state of the chart itself.
     pub(crate) visit: Option<&'m dyn Fn(&rawko_core::Snapshot)>,
     pub(crate) edges_max: usize,
+    /// Only steps along it are taken in the chart itself.
+    pub(crate) tunnel: Option<Tunnel>,
     /// Configurations are numbered in the graph: see [`crate::graph::StateNode::configuration`].
     pub(crate) numbers_configurations: bool,
     /// Some property asks whether children end.
@@ -65,6 +68,7 @@ impl<'m> SharedExploration<'m> {
             states_max,
             visit: None,
             edges_max,
+            tunnel: None,
             numbers_configurations: false,
             has_leads: model.properties.iter().any(|it| matches!(it.kind, PropertyKind::LeadsTo { .. })),
             edges: 0,

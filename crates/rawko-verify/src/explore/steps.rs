@@ -1,5 +1,6 @@
 //! Takes the steps of a state: each input, with each decision of guards on unknown data, and adds them to the graph.
 
+use rawko_chart::PropertyKind;
 use rawko_core::NodeId;
 
 use super::Explorer;
@@ -9,8 +10,10 @@ use crate::inputs::{DEFERRED_MAX, InputChoice, Pick};
 use crate::machine::{Decisions, StepFacts};
 use crate::mode::Mode;
 use crate::oracle::StepScript;
+use crate::progress::ProgressMarks;
 use crate::state::ModelState;
 use crate::watch::LeadBits;
+use crate::witness::Tunnel;
 
 /// The cost of a step that does not come to rest, in ordinary steps.
 const RUNAWAY_STEPS: usize = 256;
@@ -46,11 +49,35 @@ impl Explorer<'_, '_> {
             }
             let script = StepScript::new(self.analysis, self.shared.mode, script);
             let (next, facts) = self.taken(state, &choice, Some(&script));
+            self.leave_out_rounds((&script, &facts), node, (pick, choice.cause));
             self.add_scripts(script, &mut scripts);
             handled |= facts.handled;
             self.took(node, (state, next), (before, pending), (pick, &choice), &facts);
         }
         (handled, choice.cause)
+    }
+
+    /// A step with too many rounds of an eventless loop is refused. Where rounds were left out, that may be.
+    fn leave_out_rounds(
+        &mut self,
+        (script, facts): (&StepScript<'_>, &StepFacts),
+        node: u32,
+        (pick, cause): (Pick, InputCause),
+    ) {
+        if !script.has_left_out() {
+            return;
+        }
+        self.found.open_loop.clone_from(&self.analysis.settling);
+        self.found.graph.ignored.entry(node).or_default().push(pick.group);
+        let leads = self
+            .watch
+            .properties
+            .iter()
+            .any(|property| matches!(property.kind, PropertyKind::LeadsTo { .. }));
+        let is_alone = facts.deliveries <= 1 && self.shared.stack.len() == 1;
+        if leads || !is_alone || cause != InputCause::Outside {
+            self.inputs.gaps.insert("a step may have too many rounds without an event".to_owned());
+        }
     }
 
     fn taken(
@@ -82,6 +109,10 @@ impl Explorer<'_, '_> {
         (pick, choice): (Pick, &InputChoice),
         facts: &StepFacts,
     ) {
+        if !self.may_move(state, &choice.input, &next) {
+            self.shared.edges += 1;
+            return;
+        }
         let cause = choice.cause;
         let mut monitors = state.monitors.clone();
         self.answered(choice, state, &next, &mut monitors);
@@ -117,6 +148,10 @@ impl Explorer<'_, '_> {
         let starts = self.starts(facts).into();
         let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
         let spends = self.spends(facts).into();
+        let progress = match self.shared.mode.is_general() && !self.analysis.progress.is_empty() {
+            true => self.analysis.progress.of_step(facts, self.unusable_bounds),
+            false => ProgressMarks::default(),
+        };
         let taken = if self.shared.numbers_configurations { &facts.taken[..] } else { &[] };
         let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
         let is_idle = cause == InputCause::Wait || (cause == InputCause::Outside && !facts.handled);
@@ -130,11 +165,29 @@ impl Explorer<'_, '_> {
             spends,
             left: facts.left.clone().into(),
             taken: taken.iter().copied().collect(),
+            progress,
             from_bits: bits.from,
             to_bits: bits.to,
             answers,
         });
         self.found.graph.edges.push(Edge { from: node, to, label });
+    }
+
+    /// Returns false for an input that a guided exploration leaves out.
+    pub(super) fn may_try(&self, state: &ModelState, pick: Pick) -> bool {
+        let choice = self.inputs.choice(pick.choice);
+        let active = state.snapshot.configuration().frontier();
+        self.tunnel().is_none_or(|tunnel| tunnel.takes(active, &choice.input))
+    }
+
+    /// Returns false for a step that a guided exploration leaves out.
+    fn may_move(&self, from: &ModelState, input: &ModelInput, to: &ModelState) -> bool {
+        let (from, to) = (from.snapshot.configuration(), to.snapshot.configuration());
+        self.tunnel().is_none_or(|tunnel| tunnel.has(from.frontier(), input, to.frontier()))
+    }
+
+    fn tunnel(&self) -> Option<&Tunnel> {
+        self.shared.tunnel.as_ref().filter(|_| self.shared.stack.len() == 1)
     }
 
     /// Numbers the configuration of a state.

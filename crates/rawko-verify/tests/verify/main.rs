@@ -24,6 +24,7 @@ mod manifests;
 mod mutants;
 mod own;
 mod pages;
+mod progress;
 mod random;
 mod runaway;
 mod support;

@@ -24,7 +24,7 @@ pub fn told(entry: &JournalEntry) -> Vec<(&'static str, String)> {
         EntryBody::Answered { invoke, data } => answered(invoke, data),
         EntryBody::CallFailed { invoke, error } => failed(invoke, error),
         EntryBody::Event { name, data, .. } => match program::report(entry) {
-            Some(report) => vec![report_line(&report)],
+            Some(report) => report_lines(&report),
             None => vec![event_line(name, data)],
         },
         EntryBody::Cancelled { reason } if reason.as_str() == Some(PARENT_LEFT) => {
@@ -63,10 +63,13 @@ fn event_line(name: &str, data: &Value) -> (&'static str, String) {
 }
 
 /// Formats a report of a program like text and calls of another agent.
-pub fn report_line(report: &ProgramReport<'_>) -> (&'static str, String) {
+pub fn report_lines(report: &ProgramReport<'_>) -> Vec<(&'static str, String)> {
     match &report.body {
-        ReportBody::Text(text) => ("says", head(text.trim())),
-        ReportBody::Call(call) => ("calls", call_words(call)),
+        ReportBody::Text(text) => vec![("says", head(text.trim()))],
+        ReportBody::Call(call) => {
+            let result = Some(call.get("result")).filter(|result| !result.is_null());
+            [("calls", call_words(call))].into_iter().chain(result.map(result_line)).collect()
+        }
     }
 }
 

@@ -19,7 +19,8 @@ pub struct ProgramReport<'e> {
 pub enum ReportBody<'e> {
     /// Text of the agent.
     Text(&'e str),
-    /// A tool call: `{name, input}`, as a completion has it.
+    /// A tool call: `{name, input}`, as a completion has it, and its `result`: `{content, is_error}`, with `diff` if the
+    /// program reported changed lines. Null if it has none.
     Call(Value),
 }
 
@@ -31,8 +32,8 @@ pub fn report(entry: &JournalEntry) -> Option<ProgramReport<'_>> {
         "AGENT_MESSAGE" => ReportBody::Text(data.get("message").get("content").as_str()?),
         "AGENT_TOOL_CALL" => {
             let call = data.get("toolCall");
-            let parts = [("name", call.get("name").clone()), ("input", call.get("arguments").clone())];
-            ReportBody::Call(Value::map(parts))
+            let keys = [("name", "name"), ("input", "arguments"), ("result", "result")];
+            ReportBody::Call(Value::map(keys.map(|(key, from)| (key, call.get(from).clone()))))
         }
         _ => return None,
     };

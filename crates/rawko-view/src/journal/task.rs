@@ -131,6 +131,12 @@ pub fn lines_of(entry: &JournalEntry) -> Vec<Json> {
         };
         fields["agent"] = json!(report.agent);
         all.push(lines::with(kind, entry, fields));
+        if let ReportBody::Call(call) = &report.body
+            && !call.get("result").is_null()
+        {
+            let fields = json!({"result": call.get("result").to_json(), "agent": report.agent});
+            all.push(lines::with("tool_result", entry, fields));
+        }
     }
     if let Some(agent) = &entry.agent {
         all.extend(said_and_called(entry).into_iter().map(|(kind, mut fields)| {

@@ -17,12 +17,12 @@ pub(crate) struct FilesOfStep {
     history: Checkpoints,
     worktrees: Worktrees,
     pub(crate) new_id: String,
-    /// The last checkpoint until the step.
+    /// The last checkpoint until the step, or the one that the copy of the instance began with.
     number: u64,
 }
 
 impl FilesOfStep {
-    /// `None` if the instance changed nothing after the step.
+    /// `None` if the instance changed nothing after the step, and has no copy of its own.
     pub(crate) fn find(
         root: &Path,
         settings: &Settings,
@@ -33,8 +33,15 @@ impl FilesOfStep {
         let changes = InstanceChanges::in_project(root, settings, reader, row, Some(at))?;
         let entries = changes.entries()?;
         let later = entries.iter().find(|entry| changes.is_own(entry) && changes.is_later(entry));
-        let Some(number) = later.map(|entry| entry.number - 1) else { return Ok(None) };
         let worktrees = project_worktrees(root, settings).map_err(|error| unreadable(&error))?;
+        let number = match later {
+            Some(entry) => entry.number - 1,
+            // A copy has no checkpoints: the fork begins with the files that the copy began with.
+            None => match worktrees.of_instance(&row.new.id).map_err(|error| unreadable(&error))? {
+                Some(tree) => tree.base,
+                None => return Ok(None),
+            },
+        };
         let free = (1..).map(|count| format!("{}-at-{at}-{count}", row.new.id));
         let mut free = free.filter(|id| reader.store().find(id).ok().flatten().is_none());
         let new_id = new_id.map(str::to_owned).or_else(|| free.next()).unwrap_or_default();

@@ -13,6 +13,7 @@ use rawko_host::{Settings, SnapshotReader};
 use rawko_programs::checkpoints::{Checkpoints, EntryKind, HistoryEntry};
 use rawko_programs::worktrees::{Worktree, WorktreeFate, Worktrees};
 use rawko_settings::StateDir;
+use rawko_store::{InstanceRow, Store, StoreError};
 
 use super::unreadable;
 use crate::failure::CommandFailure;
@@ -132,21 +133,27 @@ impl<'a> FilePruner<'a> {
     /// `None` if the store does not have it.
     fn task_in_use(&self, instance: &str) -> Option<bool> {
         let store = self.reader.store();
-        let mut row = store.find(instance).ok()??;
-        while let Some(parent) = &row.new.parent {
-            match store.find(&parent.id) {
-                Ok(Some(above)) => row = above,
-                Ok(None) => break,
-                Err(_) => return Some(true),
-            }
-        }
-        Some(!row.head.status.is_over() || self.is_young(row.updated_ms))
+        store.find(instance).ok()??;
+        let Ok(row) = root_row(&**store, instance) else { return Some(true) };
+        Some(row.is_none_or(|row| !row.head.status.is_over() || self.is_young(row.updated_ms)))
     }
 
     fn is_young(&self, at_ms: i64) -> bool {
         let age = i64::try_from(self.age_ms).unwrap_or(i64::MAX);
         at_ms.saturating_add(age) > times::now_ms()
     }
+}
+
+/// Returns the uppermost ancestor of an instance that the store has, or the instance itself.
+pub(crate) fn root_row(store: &dyn Store, instance: &str) -> Result<Option<InstanceRow>, StoreError> {
+    let mut row = store.find(instance)?;
+    while let Some(parent) = row.as_ref().and_then(|row| row.new.parent.as_ref()) {
+        match store.find(&parent.id)? {
+            Some(above) => row = Some(above),
+            None => break,
+        }
+    }
+    Ok(row)
 }
 
 /// Prunes by itself for as long as a server or a worker runs.

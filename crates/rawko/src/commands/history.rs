@@ -16,10 +16,10 @@ use crate::task_request::is_workflow;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Prints each step with its time (UTC), the event, the active states, context changes and effects.
--v recomputes every step and explains which transitions were taken and which were not. A task, a
-ready workflow or an agent is printed in words: decisions, messages, tool calls, answers and the
-plan; -v prints its states and context.
+Prints each step with its time (UTC), the event, the active states and effects. -v adds changes of
+the context, recomputes every step and explains which transitions were taken and which were not. A
+task, a ready workflow or an agent is printed in words: decisions, messages, tool calls, answers and
+the plan; -v prints its states and context.
 
 See a step in full with `rawko show ID --at STEP`; continue from it with `rawko fork ID --at STEP`.
 
@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         } else {
             let step = format!("{:>4}  {}  ", entry.step, times::moment(entry.at_ms));
             let step = console.paint(TextStyle::Dim, &step);
-            text::print(&entry, &step, "      ", TextDetail { whole: args.verbose, warned: false }, console)?;
+            let detail = TextDetail { whole: args.verbose, warned: false, context: args.verbose };
+            text::print(&entry, &step, "      ", detail, console)?;
         }
     }
     if let Some(last) = records.last().filter(|_| more) {

@@ -96,6 +96,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Print the formula and the bound of each property too
+    #[arg(short, long)]
+    verbose: bool,
+
     /// Write the violations as scenarios that fail in `rawko test`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -128,7 +132,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         if args.json {
             console.line(&report.to_value().to_string())?;
         } else {
-            print(&report, &models, &world, console)?;
+            print(&report, args.verbose, console)?;
+            print_traces(&report, &models, &world, console)?;
         }
         for (property, trace) in violations(&report) {
             scenarios.push(scenario(
@@ -224,12 +229,7 @@ fn violations(report: &VerifyReport) -> impl Iterator<Item = (&PropertyReport, &
     report.properties.iter().filter_map(|property| Some((property, property.trace.as_ref()?)))
 }
 
-fn print(
-    report: &VerifyReport,
-    models: &[Model],
-    world: &World,
-    console: &mut Console,
-) -> Result<(), CommandFailure> {
+fn print(report: &VerifyReport, is_verbose: bool, console: &mut Console) -> Result<(), CommandFailure> {
     let size = format!("{}, {}", count(report.states, "state"), count(report.transitions, "transition"));
     console.line(&format!("{} ({size})", report.chart))?;
     for property in &report.properties {
@@ -244,11 +244,27 @@ fn print(
             None => String::new(),
         };
         console.line(&format!("  {word}  {}{why}", property.name))?;
+        if is_verbose {
+            let formula = property.ltl.iter().map(|formula| ("formula", formula));
+            for (name, text) in formula.chain([("explored", &property.bound)]) {
+                let line = console.paint(TextStyle::Dim, &format!("              {name}: {text}"));
+                console.line(&line)?;
+            }
+        }
     }
-    if let Some(property) = report.properties.first() {
+    if let Some(property) = report.properties.first().filter(|_| !is_verbose) {
         let bound = console.paint(TextStyle::Dim, &format!("  explored: {}", property.bound));
         console.line(&bound)?;
     }
+    Ok(())
+}
+
+fn print_traces(
+    report: &VerifyReport,
+    models: &[Model],
+    world: &World,
+    console: &mut Console,
+) -> Result<(), CommandFailure> {
     for (property, trace) in violations(report) {
         console.line("")?;
         console.line(&format!("{}: {}", property.name, trace.reason))?;

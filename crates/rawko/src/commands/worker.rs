@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::SnapshotReader;
+use rawko_restate::Worker;
 use rawko_restate::client::{Admin, Deployment, Force, Restate, RestateError};
+use rawko_restate::layout::{INSTANCE, SERVICES};
 use rawko_restate::store::RestateStore;
-use rawko_restate::{Worker, layout};
 use rawko_server::serve_metrics;
 use rawko_telemetry::Telemetry;
 use tokio::net::{TcpListener, TcpSocket};
@@ -49,7 +50,6 @@ Examples:
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 /// Interval of the check for paused invocations, such as after an outage of some minutes.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
-const SERVICES: [&str; 4] = [layout::INSTANCE, layout::CHART, layout::WORK, layout::stream::STREAM];
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: u32 = 1024;
 /// Metadata key of a deployment, so that the same one is not registered again.
@@ -239,8 +239,19 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> CommandFailu
 /// Registers with Restate once the server is reachable.
 async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(), CommandFailure> {
     let mut is_told = false;
-    let WorkerRegistration { id, newest } = loop {
+    let WorkerRegistration { id, newest, .. } = loop {
         match register_once(admin, uri).await {
+            Ok(WorkerRegistration { missing, .. }) if !missing.is_empty() => {
+                if !is_told {
+                    let words = format!(
+                        "an older worker answered at {uri}: {} not registered; trying until a worker of this version does",
+                        missing.join(", ")
+                    );
+                    console.note(TextStyle::Notice, "waiting", &words);
+                    is_told = true;
+                }
+                tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+            }
             Err(error) if error.is_transient() => {
                 if !is_told {
                     console.note(TextStyle::Notice, "waiting", &error.to_string());
@@ -268,6 +279,8 @@ struct WorkerRegistration {
     id: String,
     /// The address that gets all new invocations, if it is a different one.
     newest: Option<String>,
+    /// Services that the server did not find: a worker of another version answered at a shared address.
+    missing: Vec<&'static str>,
 }
 
 /// Registers the deployment unless the same version is registered at this address. An existing registration stays in
@@ -280,18 +293,51 @@ async fn register_once(admin: &Admin, uri: &str) -> Result<WorkerRegistration, R
     let known = deployments.iter().find(|known| known.uri.as_deref().is_some_and(is_same));
     if let Some(known) = known
         && known.metadata.get(VERSION_KEY).is_some_and(|said| said == version)
+        && missing(Some(known)).is_empty()
     {
         let newest = deployments.iter().max_by_key(|it| revision(it)).filter(|it| it.id != known.id);
         let newest = newest.map(|it| it.uri.clone().unwrap_or_else(|| it.id.clone()));
-        return Ok(WorkerRegistration { id: known.id.clone(), newest });
+        return Ok(WorkerRegistration { id: known.id.clone(), newest, missing: Vec::new() });
     }
     let metadata = BTreeMap::from([(VERSION_KEY.to_owned(), version.to_owned())]);
     let id = admin.register(uri, Force::Replace, &metadata).await?.id;
-    Ok(WorkerRegistration { id, newest: None })
+    let deployments = admin.deployments().await?;
+    let missing = missing(deployments.iter().find(|known| known.id == id));
+    Ok(WorkerRegistration { id, newest: None, missing })
+}
+
+/// Returns the services of a worker that a deployment does not have.
+fn missing(deployment: Option<&Deployment>) -> Vec<&'static str> {
+    let has = |name: &str| deployment.is_some_and(|known| known.services.iter().any(|it| it.name == name));
+    SERVICES.into_iter().filter(|name| !has(name)).collect()
 }
 
 /// Returns the revision of a deployment, which increases with every registration.
 fn revision(deployment: &Deployment) -> Option<u32> {
     let mut services = deployment.services.iter();
-    services.find(|service| service.name == layout::INSTANCE).map(|service| service.revision)
+    services.find(|service| service.name == INSTANCE).map(|service| service.revision)
+}
+
+#[cfg(test)]
+mod tests {
+    use rawko_restate::client::ServiceRevision;
+
+    use super::*;
+
+    #[test]
+    fn services_that_an_older_worker_does_not_have_are_missing() {
+        let mut found = Deployment {
+            id: "dp_1".to_owned(),
+            uri: None,
+            created_at: String::new(),
+            metadata: BTreeMap::new(),
+            services: Vec::new(),
+        };
+        assert_eq!(missing(None), SERVICES);
+        let service = |name: &str| ServiceRevision { name: name.to_owned(), revision: 1 };
+        found.services = SERVICES[..5].iter().map(|name| service(name)).collect();
+        assert_eq!(missing(Some(&found)), ["RawkoIndex"]);
+        found.services.push(service("RawkoIndex"));
+        assert_eq!(missing(Some(&found)), [""; 0]);
+    }
 }

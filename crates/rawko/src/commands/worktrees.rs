@@ -1,10 +1,13 @@
 //! `rawko worktrees`: lists, shows, merges and removes the copies of the project that agents work in.
 
+use std::collections::BTreeSet;
+
 use rawko_agents::work::{project_history, project_worktrees};
 use rawko_programs::checkpoints::{ChangeAuthor, Checkpoints, EntryKind};
 use rawko_programs::worktrees::{MergeError, Worktree, Worktrees};
 use serde_json::json;
 
+use crate::checkpoints::pruning::root_row;
 use crate::checkpoints::unreadable;
 use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     let history = || project_history(&place.root, &place.settings).map_err(|error| failed(&error));
     let named = |name: &str| worktrees.named(name).map_err(|error| CommandFailure::Usage(error.to_string()));
     match &args.action {
-        None | Some(Action::List) => list(args, &worktrees, console),
+        None | Some(Action::List) => list(args, &place, &worktrees, console),
         Some(Action::Diff { name }) => {
             let (tree, history) = (named(name)?, history()?);
             let found = hosting::block_on(async {
@@ -102,26 +105,54 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
     }
 }
 
-fn list(args: &Args, worktrees: &Worktrees, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+/// Lists the copies, and the files that several of them change: those of a run that has ended are marked.
+fn list(
+    args: &Args,
+    place: &ProjectContext,
+    worktrees: &Worktrees,
+    console: &mut Console,
+) -> Result<CommandVerdict, CommandFailure> {
     let all = worktrees.all().map_err(|error| unreadable(&error))?;
     let overlaps = worktrees.overlaps(|_| true).map_err(|error| unreadable(&error))?;
+    let ended = ended(place, &all);
+    let is_ended = |name: &str| ended.contains(name);
     if args.json {
-        console.line(&json!({"worktrees": all, "overlaps": overlaps}).to_string())?;
+        let overlaps = overlaps.iter().map(|overlap| {
+            let ended: Vec<&String> = overlap.worktrees.iter().filter(|name| is_ended(name)).collect();
+            json!({"path": overlap.path, "worktrees": overlap.worktrees, "ended": ended})
+        });
+        let overlaps: Vec<_> = overlaps.collect();
+        let list = json!({"worktrees": all, "overlaps": overlaps, "ended": ended});
+        console.line(&list.to_string())?;
         return Ok(CommandVerdict::Done);
     }
+    let mark = |name: &str| if is_ended(name) { " (run ended)" } else { "" };
     for tree in &all {
-        let place = console.paint(TextStyle::Dim, &tree.path.display().to_string());
-        let line = format!("{}  {}  {place}", console.paint(TextStyle::Bold, &tree.name), tree.instance);
-        console.line(&line)?;
+        let path = console.paint(TextStyle::Dim, &tree.path.display().to_string());
+        let name = console.paint(TextStyle::Bold, &tree.name);
+        console.line(&format!("{name}  {}{}  {path}", tree.instance, mark(&tree.name)))?;
     }
     for overlap in &overlaps {
-        let text = format!("{} is changed in {}", overlap.path, overlap.worktrees.join(", "));
+        let names = overlap.worktrees.iter().map(|name| format!("{name}{}", mark(name)));
+        let text = format!("{} is changed in {}", overlap.path, names.collect::<Vec<_>>().join(", "));
         console.note(TextStyle::Notice, "overlap", &text);
     }
     if all.is_empty() {
         console.note(TextStyle::Dim, "no worktrees", "no agent works in a copy of this project");
     }
     Ok(CommandVerdict::Done)
+}
+
+/// Returns the names of copies whose run has ended. Without a store, none is known to have.
+fn ended(place: &ProjectContext, all: &[Worktree]) -> BTreeSet<String> {
+    let Ok(Some(reader)) = place.reader() else { return BTreeSet::new() };
+    let is_over = |tree: &&Worktree| {
+        // A program has no instance: its copy is named after the call.
+        let instance = tree.instance.split('/').next().unwrap_or(&tree.instance);
+        let root = root_row(&**reader.store(), instance);
+        root.is_ok_and(|root| root.is_some_and(|row| row.head.status.is_over()))
+    };
+    all.iter().filter(is_over).map(|tree| tree.name.clone()).collect()
 }
 
 async fn merge(

@@ -17,7 +17,23 @@ pub(super) fn look(place: &ProjectContext) -> Vec<DoctorResult> {
     checks.push(network(&confinement));
     checks.push(programs(place, &confinement));
     checks.extend(unconfined(place, &confinement));
+    checks.extend(refused(place, &confinement));
     checks
+}
+
+/// The programs that have no state in which they could wait: a rule that asks about hosts refuses their connections.
+fn refused(place: &ProjectContext, confinement: &Confinement) -> Option<DoctorResult> {
+    let rules = confinement.egress.as_ref().map(|egress| &egress.rules)?;
+    let rule = &rules.asked.first().filter(|_| rules.approved.iter().all(|rule| rule.pattern != "*"))?.source;
+    let waits = |(kind, _): &(&str, String)| *kind == "agent";
+    let named = named(place).into_iter().filter(|program| !waits(program));
+    let confined = named.filter(|(kind, name)| profile(place, confinement, kind, name) != Profile::Trusted);
+    let names = confined.map(|(kind, name)| format!("{kind}:{name}"));
+    let names: Vec<String> = ["checks".to_owned(), "hooks".to_owned()].into_iter().chain(names).collect();
+    let text =
+        format!("{rule} asks about hosts: {} cannot wait, and are refused the connection", names.join(", "));
+    let help = "allow hosts with `Network(domain:HOST)` in `permissions.allow` of your own settings";
+    Some(DoctorResult::new(ABOUT, CheckState::Warn, text).help(help))
 }
 
 /// Starts `true` as Bash would be started.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_core::{NamedEvent, Status, Value};
+use rawko_core::{NamedEvent, Value};
 use rawko_host::{Edition, Host, SettleReason};
 use rawko_store::InstanceRow;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::error::{Error, Result};
 use super::events::Events;
 use super::persisted::PersistedSnapshot;
 use super::project::{Project, to_value};
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, SnapshotStatus};
 use super::snapshots::Snapshots;
 
 /// The name that the journal has for acts of an embedding program.
@@ -124,12 +124,14 @@ impl Actor {
         let snapshot = self.snapshot()?;
         let id = self.id.to_string();
         match snapshot.status {
-            Status::Done => serde_json::from_value(snapshot.output).map_err(|source| Error::Json {
+            SnapshotStatus::Done => serde_json::from_value(snapshot.output).map_err(|source| Error::Json {
                 what: format!("the output of `{id}` has another type"),
                 source,
             }),
-            Status::Cancelled => Err(Error::Cancelled { id }),
-            Status::Active | Status::Error => Err(Error::Failed { id, error: snapshot.error }),
+            SnapshotStatus::Cancelled => Err(Error::Cancelled { id }),
+            SnapshotStatus::Active | SnapshotStatus::Error => {
+                Err(Error::Failed { id, error: snapshot.error })
+            }
         }
     }
 

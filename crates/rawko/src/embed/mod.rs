@@ -22,12 +22,12 @@ pub use options::ProjectOptions;
 pub use persisted::PersistedSnapshot;
 pub use project::Project;
 pub use service::{TypedService, service, service_with_call};
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, SnapshotStatus as Status};
 pub use snapshots::Snapshots;
 pub use task::{Task, TaskCheck, TaskResult, task};
 
 /// Parts of the crates below that the façade's own functions take or return.
-pub use rawko_core::{Status, Value};
+pub use rawko_core::Value;
 pub use rawko_host::{
     AttemptOutcome, Category, Clock, Host, Observer, OnRestart, Service, ServiceCall, ServiceError,
 };

@@ -7,6 +7,48 @@ use serde_json::Value as Json;
 
 use super::error::{Error, Result};
 
+/// The status of an instance. Later releases may add others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotStatus {
+    /// Takes events.
+    Active,
+    /// A top-level final state was reached.
+    Done,
+    /// An invoke failed, and nothing handles it. No state is lost.
+    Error,
+    /// Ended by a cancel request.
+    Cancelled,
+}
+
+impl SnapshotStatus {
+    /// Returns true if events can no longer change anything.
+    pub fn is_over(self) -> bool {
+        matches!(self, SnapshotStatus::Done | SnapshotStatus::Cancelled)
+    }
+
+    /// Returns the name used in snapshots and the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SnapshotStatus::Active => "active",
+            SnapshotStatus::Done => "done",
+            SnapshotStatus::Error => "error",
+            SnapshotStatus::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl From<Status> for SnapshotStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => SnapshotStatus::Active,
+            Status::Done => SnapshotStatus::Done,
+            Status::Error => SnapshotStatus::Error,
+            Status::Cancelled => SnapshotStatus::Cancelled,
+        }
+    }
+}
+
 /// An instance after one step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -14,7 +56,7 @@ pub struct Snapshot {
     /// The number of the step, from 0.
     pub step: u64,
     /// The status: `Active`, `Done`, `Error` or `Cancelled`.
-    pub status: Status,
+    pub status: SnapshotStatus,
     /// The active states that have no active child, as paths: `review.checks.running`.
     pub states: Vec<String>,
     /// The context of the chart.
@@ -32,7 +74,7 @@ impl Snapshot {
         let (chart, snapshot) = (&restored.chart, &restored.snapshot);
         Snapshot {
             step: snapshot.step_number(),
-            status: snapshot.status(),
+            status: snapshot.status().into(),
             states: chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect(),
             context: snapshot.context_map(chart).to_json(),
             output: snapshot.output().to_json(),

@@ -159,7 +159,7 @@ impl RunEnding<'_> {
     fn hint(&self, console: &mut Console) {
         let id = self.standing.id();
         match &self.ended {
-            FollowEnd::Rest(Rest::Over(Status::Done)) => {}
+            FollowEnd::Rest(Rest::Over(Status::Done)) => self.tell_copy(console),
             FollowEnd::Rest(Rest::Over(_)) => console.note(TextStyle::Bad, "cancelled", id),
             FollowEnd::Rest(Rest::Failed) => self.tell_failure(console),
             FollowEnd::Rest(Rest::Stuck { message, .. }) => {
@@ -188,6 +188,17 @@ impl RunEnding<'_> {
                 tell_waits(self.standing, console);
             }
         }
+    }
+
+    /// Names the copy of the project that has the work of a workflow, and its patch.
+    fn tell_copy(&self, console: &mut Console) {
+        let output = self.standing.snapshot.output();
+        let Some(branch) = output.get("worktree").get("branch").as_str() else { return };
+        let mut text = format!("`rawko worktrees merge {branch}` brings its changes into the project");
+        if let Some(patch) = output.get("patch").as_str() {
+            text += &format!("\npatch: {patch}");
+        }
+        console.note(TextStyle::Notice, "branch", &text);
     }
 
     fn tell_failure(&self, console: &mut Console) {

@@ -373,7 +373,8 @@ fn show(
             if entry.agent.is_some() && !verbose {
                 return text::print_agent(entry, &lead, console);
             }
-            text::print(entry, &lead, &lead, TextDetail { whole: verbose, warned: true }, console)
+            let detail = TextDetail { whole: verbose, warned: true, context: true };
+            text::print(entry, &lead, &lead, detail, console)
         }
     }
 }

@@ -237,7 +237,13 @@ impl Narrator {
             None if self.states.is_some() => self.tell_phase(entry, name.is_empty(), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-                text::print(entry, &lead, &lead, TextDetail { whole: false, warned: true }, console)?;
+                text::print(
+                    entry,
+                    &lead,
+                    &lead,
+                    TextDetail { whole: false, warned: true, context: true },
+                    console,
+                )?;
             }
             None => tell_root(entry, console)?,
         }
@@ -305,8 +311,10 @@ fn tell_root(entry: &JournalEntry, console: &mut Console) -> Result<(), CommandF
         return say(ARBITER, title, &words, TextStyle::Accent, console);
     }
     if let Some(report) = program::report(entry) {
-        let (title, words) = agent::report_line(&report);
-        return say(report.agent, title, &words, text::agent_style(title), console);
+        let mut lines = agent::report_lines(&report).into_iter();
+        return lines.try_for_each(|(title, words)| {
+            say(report.agent, title, &words, text::agent_style(title), console)
+        });
     }
     match &entry.what {
         EntryBody::CallFailed { invoke, error } => {

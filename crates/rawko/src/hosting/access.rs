@@ -118,6 +118,9 @@ impl HostAccess {
         charts.iter().for_each(|edition| library.offer(edition.clone()));
         place.insist_on_same_files()?;
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
+        if place.watch.is_serving {
+            engine.set_serving();
+        }
         let reader = remote.reader.clone();
         // Workers report steps and calls; this process only has requests to report, when it serves.
         let telemetry = match place.watch.is_serving {

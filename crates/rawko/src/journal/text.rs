@@ -16,6 +16,8 @@ pub(crate) struct TextDetail {
     pub(crate) whole: bool,
     /// Faults are printed to stderr as warnings.
     pub(crate) warned: bool,
+    /// Changes of the context.
+    pub(crate) context: bool,
 }
 
 /// Prints an entry. Every line begins with `lead`; the first may have a different one.
@@ -106,7 +108,8 @@ fn details(entry: &JournalEntry, detail: TextDetail) -> Vec<(&'static str, Strin
     if entry.kind == RecordKind::Ignored {
         lines.push(("ignored", "no transition accepts it in this state".to_owned()));
     }
-    lines.extend(entry.changes.iter().map(|change| ("context", change_words(change, detail.whole))));
+    let changes = entry.changes.iter().filter(|_| detail.context);
+    lines.extend(changes.map(|change| ("context", change_words(change, detail.whole))));
     lines.extend(entry.effects.iter().filter_map(|told| effect_words(told, entry, detail)));
     if entry.status_changed {
         lines.push(("status", entry.status.as_str().to_owned()));

@@ -239,7 +239,10 @@ impl TerminalSession<'_> {
             comment: reply.comment,
             data: reply.data,
         };
-        let outcome = self.ask(request, console).await.map(drop);
+        let outcome = match self.view.is_paused {
+            true => Err(CommandFailure::Usage("the task is paused: /resume, then answer".to_owned())),
+            false => self.ask(request, console).await.map(drop),
+        };
         if outcome.is_err() {
             // The request is shown again if it is still open.
             self.looked_at = None;

@@ -200,6 +200,10 @@ impl RequestPrompt {
                 editor.clear();
                 KeyResult::Handled
             }
+            TerminalKey::Escape if self.has_choices() && !self.is_question() && editor.is_empty() => {
+                self.entry = PromptInput::Reason;
+                KeyResult::Handled
+            }
             TerminalKey::Enter if let Some(place) = self.selected.take() => {
                 editor.clear();
                 match self.choices.get(place).cloned() {
@@ -377,6 +381,18 @@ mod tests {
             assert_eq!(entered(&mut prompt, text), KeyResult::Ignored, "{text}");
             assert!(!prompt.takes_text() && !prompt.is_engaged(), "{text}");
         }
+    }
+
+    #[test]
+    fn escape_denies_with_a_reason_and_once_more_goes_back() {
+        let (mut prompt, mut editor) = (prompt(json!({"title": "Pay 250?"})), Editor::default());
+        assert_eq!(prompt.press(&TerminalKey::Escape, &mut editor), KeyResult::Handled);
+        assert_eq!(prompt.label().as_deref(), Some("reason"));
+        assert_eq!(prompt.press(&TerminalKey::Escape, &mut editor), KeyResult::Handled);
+        assert_eq!(prompt.label(), None);
+        prompt.press(&TerminalKey::Escape, &mut editor);
+        let KeyResult::Answer(reply) = entered(&mut prompt, "too much") else { panic!("no answer") };
+        assert_eq!((reply.approved, reply.comment.as_deref()), (false, Some("too much")));
     }
 
     #[test]

@@ -99,20 +99,6 @@ impl Scroll {
         Self { past_until: seq, ..self }
     }
 
-    /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
-    pub(crate) fn learn(&mut self, entry: &JournalEntry) {
-        self.note_asks(entry);
-        match &entry.what {
-            EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
-                self.messages.extend(data.get("text").as_str().map(str::to_owned));
-            }
-            EntryBody::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
-                self.take_calls(entry, data);
-            }
-            _ => drop(self.result_of(entry)),
-        }
-    }
-
     fn take_calls(&mut self, entry: &JournalEntry, data: &Value) {
         for call in data.get("tool_calls").as_list().unwrap_or_default() {
             let id = call.get("id").as_str().unwrap_or_default().to_owned();
@@ -272,7 +258,8 @@ impl Scroll {
             None if self.is_foreign => {
                 self.end_line(console)?;
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
-                text::print(entry, &lead, &lead, TextDetail { whole: false, warned: true }, console)?;
+                let detail = TextDetail { warned: true, ..TextDetail::default() };
+                text::print(entry, &lead, &lead, detail, console)?;
             }
             None => self.tell_root(entry, console)?,
         }

@@ -113,8 +113,10 @@ impl TaskView {
             phase: text(context.get("phase")),
             context_percent: percent.and_then(|(size, most)| u64::try_from(size * 100 / most).ok()),
         });
-        // The caller has passed its messages on.
-        self.queued = texts(context.get("inbox"));
+        // The caller has passed its messages on, unless the agent is a program, which reads them in its next turn.
+        if context.get("inbox").as_list().is_some() {
+            self.queued = texts(context.get("inbox"));
+        }
         self.activity = activity_of(standing);
     }
 }

@@ -119,6 +119,29 @@ fn plan_build() {
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
 
+/// npm, pytest, cargo and git in the sandbox. The script of the model expects what each of them prints.
+#[test]
+fn real_tools() {
+    let venv = repository().join("target/tools/api");
+    let venv = venv.canonicalize().expect("run `cargo xtask tools`");
+    let config = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("sh")
+        .arg("run.sh")
+        .current_dir(repository().join("examples/real-tools"))
+        .env("RAWKO", RAWKO)
+        .env("PYTEST_HOME", venv)
+        .env("XDG_CONFIG_HOME", config.path())
+        .env_remove("RAWKO_STORE")
+        .env_remove("RAWKO_MODEL")
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    for check in ["passed  npm:", "passed  pytest:", "passed  cargo:", "All tests pass."] {
+        assert!(shown.contains(check), "{check}: {shown}");
+    }
+}
+
 /// Replaces hashes of all files: `run.txt` is one of them.
 fn without_trees(line: &str) -> String {
     let is_tree = |word: &&str| word.len() == 32 && word.chars().all(|letter| letter.is_ascii_hexdigit());

@@ -88,7 +88,6 @@ fn send_warns_and_the_rest_remembers() {
             context    total: "none"
             $ rawko history s-1
                0  2026-01-05 09:30:00Z  start                        [open]
-                      context  total: "none"
                1  2026-01-05 09:30:00Z  > CHECK                      [open]
                       ignored  no transition accepts it in this state
                       fault    guard failed in state `open` on CHECK: `context.total > 5`: `>` compares two numbers or two strings, not a string and a number in `context.total > 5`
@@ -218,7 +217,6 @@ fn a_step_that_is_refused_is_shown_in_the_same_places() {
                        PAID → paid
             $ rawko history s-1
                0  2026-01-05 09:30:00Z  start                        [open]
-                      context  total: "none"
                1  2026-01-05 09:30:00Z  > LOOP                       [open]
                       refused  more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
             $ rawko logs s-1

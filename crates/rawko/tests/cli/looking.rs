@@ -49,17 +49,17 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
+        agent  1.0.0  40605ac83812  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  73d73e93295e  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
-        rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  47db0af17630  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
+        review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
@@ -87,18 +87,18 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  553236ad7dd8  yes  0  rawko's own agent.yaml
+        agent  1.0.0  40605ac83812  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  941c430ab987  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  73d73e93295e  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
-        rawko  1.0.0  71c71b483e77  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  47db0af17630  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  957edf3e069b  yes  0  rawko's own review_diff.yaml
+        review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
@@ -237,49 +237,42 @@ fn history_tells_every_step_and_why() {
     check(
         &["history o-1", "history o-1 -v --after 1", "history o-1 --limit 1", "history o-3 --json"],
         expect![[r#"
-        $ rawko history o-1
-           0  2026-01-05 09:30:00Z  start                        [charging]
-                  context  amount: 30
-                  context  by: null
-                  context  receipt: null
-                  invoked  payment charge_card {"amount":30}
-           1  2026-01-05 09:30:00Z  payment answered             [paid]
-                  answer   {"receipt":"r-1"}
-                  context  receipt: null → "r-1"
-                  log      charged 30
-                  status   done
-                  output   {"receipt":"r-1"}
-        $ rawko history o-1 -v --after 1
-           1  2026-01-05 09:30:00Z  payment answered             [paid]
-                  answer   {"receipt":"r-1"}
-                  context  receipt: null → "r-1"
-                  log      charged 30
-                  status   done
-                  output   {"receipt":"r-1"}
-                      event done.invoke.payment
-                        taken     charging: onDone payment → paid
-                        left      charging
-                        ran       assign receipt
-                        assigned  receipt = "r-1"
-                        ran       log
-                        entered   paid
-                        left      paid
-                        left      order
-        $ rawko history o-1 --limit 1
-           0  2026-01-05 09:30:00Z  start                        [charging]
-                  context  amount: 30
-                  context  by: null
-                  context  receipt: null
-                  invoked  payment charge_card {"amount":30}
-        --- stderr
-        more: continue with --after 1
-        $ rawko history o-3 --json
-        {"v":1,"type":"started","id":"o-3","step":0,"at_ms":0,"seq":4,"chart":"order","version":"1.0.0","parent":null,"input":{"amount":251},"configuration":["asking"],"context":{"amount":251,"by":null,"receipt":null},"status":"active"}
-        {"v":1,"type":"timer","id":"o-3","step":0,"at_ms":0,"kind":"after","for":"after 24h in asking","due_ms":0}
-        {"v":1,"type":"invoked","id":"o-3","step":0,"at_ms":0,"invoke":"approval","src":"human","input":{"title":"Pay 251?"},"attempt":1}
-        {"v":1,"type":"step","id":"o-3","step":1,"at_ms":0,"seq":5,"event":{"kind":"cancel","reason":null},"configuration":["asking"],"context":{},"status":"cancelled"}
-        {"v":1,"type":"stopped","id":"o-3","step":1,"at_ms":0,"invoke":"approval"}
-    "#]],
+            $ rawko history o-1
+               0  2026-01-05 09:30:00Z  start                        [charging]
+                      invoked  payment charge_card {"amount":30}
+               1  2026-01-05 09:30:00Z  payment answered             [paid]
+                      answer   {"receipt":"r-1"}
+                      log      charged 30
+                      status   done
+                      output   {"receipt":"r-1"}
+            $ rawko history o-1 -v --after 1
+               1  2026-01-05 09:30:00Z  payment answered             [paid]
+                      answer   {"receipt":"r-1"}
+                      context  receipt: null → "r-1"
+                      log      charged 30
+                      status   done
+                      output   {"receipt":"r-1"}
+                          event done.invoke.payment
+                            taken     charging: onDone payment → paid
+                            left      charging
+                            ran       assign receipt
+                            assigned  receipt = "r-1"
+                            ran       log
+                            entered   paid
+                            left      paid
+                            left      order
+            $ rawko history o-1 --limit 1
+               0  2026-01-05 09:30:00Z  start                        [charging]
+                      invoked  payment charge_card {"amount":30}
+            --- stderr
+            more: continue with --after 1
+            $ rawko history o-3 --json
+            {"v":1,"type":"started","id":"o-3","step":0,"at_ms":0,"seq":4,"chart":"order","version":"1.0.0","parent":null,"input":{"amount":251},"configuration":["asking"],"context":{"amount":251,"by":null,"receipt":null},"status":"active"}
+            {"v":1,"type":"timer","id":"o-3","step":0,"at_ms":0,"kind":"after","for":"after 24h in asking","due_ms":0}
+            {"v":1,"type":"invoked","id":"o-3","step":0,"at_ms":0,"invoke":"approval","src":"human","input":{"title":"Pay 251?"},"attempt":1}
+            {"v":1,"type":"step","id":"o-3","step":1,"at_ms":0,"seq":5,"event":{"kind":"cancel","reason":null},"configuration":["asking"],"context":{},"status":"cancelled"}
+            {"v":1,"type":"stopped","id":"o-3","step":1,"at_ms":0,"invoke":"approval"}
+        "#]],
     );
 }
 

@@ -9,6 +9,7 @@ mod calls;
 mod channel_rounds;
 mod channels;
 mod check;
+mod copies;
 mod demo;
 mod each;
 mod examples;

@@ -1,14 +1,11 @@
 //! The merge queue of worktrees: one merge at a time with its checks, and overlaps that are reported before it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::Value as Json;
-
 use crate::queue::until;
-use crate::support::{command, repository, run};
+use crate::support::{command, run};
 use crate::tasks::project::{SETTINGS, agent, project};
 use crate::trees::{files, git, json, standing};
 
@@ -272,78 +269,4 @@ fn a_killed_host_loses_no_work_of_worktrees() {
     assert_eq!(undone.code, Some(0), "{}", undone.stderr);
     assert_eq!(files(dir), before);
     println!("worktrees: {kills} kills, no work lost");
-}
-
-/// The script that the guide shows, between the line that names it and the end of the block.
-fn guide_script() -> String {
-    let guide = fs::read_to_string(repository().join("docs/guide/workflows.md")).unwrap();
-    let lines = guide.lines().skip_while(|line| !line.starts_with("# .rawko/merge-request.sh"));
-    lines.take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect()
-}
-
-#[test]
-fn a_merge_request_is_opened_with_gh_and_without_it_the_patch_is_the_result() {
-    let settings = SETTINGS.replace(
-        "governance: {allow: ['agent:*']}",
-        "governance: {allow: ['agent:*', 'statechart:*', merge_request]}\n\
-         services: {merge_request: {command: [sh, .rawko/merge-request.sh], sandbox: off}}",
-    );
-    let script = "- agent: builder\n  steps:\n    - tool_calls: [{name: Write, input: {path: two.txt, content: \"2\\n\"}}]\n    - text: Counted.\n";
-    let review = "statechart:\n  id: fine\n  version: 1.0.0\n  initial: done\n  states:\n    \
-                  done: {type: final, output: {verdict: \"'approved'\", findings: \"[]\", text: \"''\"}}\n";
-    let dir = project(&settings, &[agent("builder", "")], script);
-    let dir = dir.path();
-    fs::write(dir.join(".rawko/merge-request.sh"), guide_script()).unwrap();
-    fs::write(dir.join("fine.yaml"), review).unwrap();
-    fs::write(dir.join(".gitignore"), "/.local/\n/.cache/\n/bin/\n/remote.git/\n/.gitconfig\n").unwrap();
-    fs::write(dir.join(".gitconfig"), "[user]\nname = ada\nemail = ada@example.org\n").unwrap();
-    git(dir, &["init", "-q"]);
-    git(dir, &["add", "-A"]);
-    git(dir, &["commit", "-qm", "first"]);
-    git(dir, &["init", "-q", "--bare", "remote.git"]);
-    git(dir, &["remote", "add", "origin", dir.join("remote.git").to_str().unwrap()]);
-    let before = standing(dir);
-    let bin = dir.join("bin");
-    fs::create_dir(&bin).unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let ended = |id: &str, path: &str| -> Json {
-        let _ = fs::remove_file(dir.join("two.txt"));
-        let args = ["run", "issue_to_patch", "--with", "fine.yaml", "--id", id, "--output-format", "json"];
-        let inputs = ["review_chart=fine", "request=merge_request", "issue=Count to two"];
-        let mut command = command(dir, &args);
-        for input in inputs {
-            command.args(["--input", input]);
-        }
-        let done = command.env("PATH", path).output().unwrap();
-        serde_json::from_slice(&done.stdout).unwrap()
-    };
-    // Every program but `gh`, which this machine may have.
-    for folder in std::env::split_paths(&path) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.file_name() != "gh" {
-                let _ = std::os::unix::fs::symlink(entry.path(), bin.join(entry.file_name()));
-            }
-        }
-    }
-    let alone = ended("without", bin.to_str().unwrap());
-    let output = &alone["output"];
-    assert_eq!((&output["outcome"], &output["request"]), (&"finished".into(), &Json::Null), "{alone}");
-    let why = output["request_problem"]["message"].as_str().unwrap();
-    assert!(why.contains("gh is not installed"), "{why}");
-    let patch = fs::read_to_string(dir.join(output["patch"].as_str().unwrap())).unwrap();
-    assert!(patch.contains("+++ b/two.txt"), "{patch}");
-
-    let log = dir.join("remote.git/gh.log");
-    let gh = format!("#!/bin/sh\necho \"$@\" > {}\necho https://example.org/7\n", log.display());
-    fs::write(bin.join("gh"), gh).unwrap();
-    fs::set_permissions(bin.join("gh"), fs::Permissions::from_mode(0o755)).unwrap();
-    let opened = ended("with", bin.to_str().unwrap());
-    let output = &opened["output"];
-    assert_eq!(output["request"]["url"], "https://example.org/7", "{opened}");
-    let asked = fs::read_to_string(log).unwrap();
-    assert_eq!(asked.trim(), "pr create --head rawko/count-to-two --title Count to two --body Counted.");
-    let pushed = git(&dir.join("remote.git"), &["show", "--stat", "--format=%s", "rawko/count-to-two"]);
-    assert!(pushed.starts_with("Count to two\n") && pushed.contains("two.txt"), "{pushed}");
-    let (index, branches, _) = standing(dir);
-    assert_eq!((index, branches), (before.0, before.1), "index and branches of the person");
 }

@@ -105,11 +105,9 @@ fn gaps_are_named_a_map_closes_them_and_the_instance_continues() {
         accepts    LOOK → looking
         $ rawko history a-1
            0  2026-01-05 09:30:00Z  start                        [draft]
-                  context  points: 3
            1  2026-01-05 09:30:00Z  > SUBMIT                     [review.open]
                   timer    after 24h in review (in 24h)
            2  2026-01-05 09:30:00Z  > migrate to article 2.0.0 by ada [reviewing]
-                  context  score: 30
         $ rawko send a-1 LOOK
         > LOOK                       [looking]
             timer    after 2d in looking (in 2d)

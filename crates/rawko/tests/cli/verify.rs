@@ -113,6 +113,17 @@ statechart:
 ";
 
 #[test]
+fn the_verbose_report_has_formulas_and_bounds() {
+    let dir = directory(&[("holes.yaml", DEPLOY)]);
+    let ran = run(dir.path(), &["verify", "holes.yaml", "-v"], "");
+    let line = |text: &str| ran.stdout.lines().any(|line| line.trim() == text);
+    assert!(line("formula: !(invoked('deploy')) W (in('approved'))"), "{}", ran.stdout);
+    assert!(ran.stdout.matches("explored: all ").count() == 10, "{}", ran.stdout);
+    let brief = run(dir.path(), &["verify", "holes.yaml"], "");
+    assert!(!brief.stdout.contains("formula: "), "{}", brief.stdout);
+}
+
+#[test]
 fn generated_scenarios_cover_every_state_and_transition() {
     let dir = directory(&[("order.yaml", ORDER)]);
     let ran = run(dir.path(), &["test", "--generate", "order.yaml"], "");

@@ -260,6 +260,12 @@ statechart:
             person(&project, rules);
         }
         let done = project.rawko(&["run", "look.yaml", "--id", "t", "--permission-mode", "deny"]);
+        let doctor = project.rawko(&["doctor", "--offline"]).stdout;
+        let doctor = String::from_utf8_lossy(&doctor).into_owned();
+        // Known before the run.
+        let is_refused = rules.contains("ask");
+        let warning = "checks, hooks, service:reach, mcp:server cannot wait";
+        assert_eq!(doctor.contains(warning), is_refused, "{rules}: {doctor}");
         let reached: Vec<&str> = ["service", "check", "program", "server"]
             .into_iter()
             .filter(|kind| project.has(&format!("reached-{kind}")))

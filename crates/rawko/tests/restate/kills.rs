@@ -2,6 +2,7 @@
 //! payment was made twice, no unrepeatable call was repeated, and every timer fired once. `RAWKO_SEED=n` repeats a run,
 //! `RAWKO_KILLS=n` makes a longer one.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use rawko_host::SnapshotReader;
 use rawko_restate::client::Restate;
 use rawko_restate::store::RestateStore;
+use rawko_store::Filter;
 use rawko_testkit::RestateOptions;
 
 use crate::bank::{Bank, Books};
@@ -16,7 +18,7 @@ use crate::charts::{PARCEL, settings};
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::load::Load;
-use crate::support::{PATIENCE, Site, directory, free_address};
+use crate::support::{PATIENCE, Site, directory, free_address, wait_for};
 
 const KILLS: u64 = 30;
 const WORKERS: usize = 3;
@@ -108,5 +110,18 @@ fn run(seed: u64, kills: u64) {
 fn check(ledger: &mut Ledger, reader: &SnapshotReader, load: &Load, bank: &Bank) {
     let acknowledged = load.acknowledged();
     let books = Books::clone(&bank.books.lock().unwrap());
+    wait_for_index(reader, acknowledged.keys());
     ledger.check(reader, &acknowledged, &books);
+}
+
+/// Waits until the index has the steps that these instances, and all that it lists, have taken by now.
+fn wait_for_index<'a>(reader: &SnapshotReader, ids: impl Iterator<Item = &'a String>) {
+    let listed = || reader.store().list(&Filter::default()).unwrap().rows;
+    let ids: BTreeSet<String> =
+        listed().iter().map(|row| row.new.id.to_string()).chain(ids.cloned()).collect();
+    let taken: Vec<_> = ids.iter().map(|id| reader.store().find(id).unwrap().unwrap()).collect();
+    wait_for("the index", || {
+        let steps: BTreeMap<_, _> = listed().into_iter().map(|row| (row.key, row.step)).collect();
+        taken.iter().all(|row| steps.get(&row.key).is_some_and(|step| *step >= row.step))
+    });
 }

@@ -15,6 +15,7 @@ mod collector;
 mod commands;
 #[path = "../../../rawko-host/tests/crash/dice.rs"]
 mod dice;
+mod feed;
 mod flags;
 mod identity;
 #[path = "../cli/jobs.rs"]

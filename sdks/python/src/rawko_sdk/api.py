@@ -109,9 +109,9 @@ class Api:
         """Check the health of the server"""
         return await self.request("GET", "/v1/health")
 
-    async def get_instances(self, *, status: list[Literal["running", "waiting", "paused", "stalled", "ended"]] | None = None, outcome: list[Literal["succeeded", "failed", "limit", "loop", "stuck", "cancelled"]] | None = None, waits: list[Literal["nothing", "work", "person", "timer", "event", "paused"]] | None = None, chart: str | None = None, except_: list[str] | None = None, q: str | None = None, children: bool | None = None, limit: int | None = None, cursor: str | None = None) -> types.InstanceList:
+    async def get_instances(self, *, status: list[Literal["running", "waiting", "paused", "stalled", "ended"]] | None = None, outcome: list[Literal["succeeded", "failed", "limit", "loop", "stuck", "cancelled"]] | None = None, waits: list[Literal["nothing", "work", "person", "timer", "event", "paused"]] | None = None, chart: str | None = None, except_: list[str] | None = None, q: str | None = None, children: bool | None = None, limit: int | None = None, cursor: str | None = None, sort: Literal["created", "updated", "title", "outcome", "cost", "steps"] | None = None, order: Literal["asc", "desc"] | None = None) -> types.InstanceList:
         """List instances"""
-        return await self.request("GET", "/v1/instances" + _query(status=status, outcome=outcome, waits=waits, chart=chart, except_=except_, q=q, children=children, limit=limit, cursor=cursor))
+        return await self.request("GET", "/v1/instances" + _query(status=status, outcome=outcome, waits=waits, chart=chart, except_=except_, q=q, children=children, limit=limit, cursor=cursor, sort=sort, order=order))
 
     async def post_instances(self, body: types.StartBody, *, key: str | None = None) -> types.Receipt:
         """Start an instance"""
@@ -193,9 +193,9 @@ class Api:
         """Read the schema of charts, and the names that they may refer to"""
         return await self.request("GET", "/v1/schema")
 
-    async def get_search(self, *, q: str, chart: str | None = None, except_: list[str] | None = None, status: list[Literal["running", "waiting", "paused", "stalled", "ended"]] | None = None, outcome: list[Literal["succeeded", "failed", "limit", "loop", "stuck", "cancelled"]] | None = None, waits: list[Literal["nothing", "work", "person", "timer", "event", "paused"]] | None = None, children: bool | None = None, limit: int | None = None) -> types.Found:
+    async def get_search(self, *, q: str, chart: str | None = None, except_: list[str] | None = None, status: list[Literal["running", "waiting", "paused", "stalled", "ended"]] | None = None, outcome: list[Literal["succeeded", "failed", "limit", "loop", "stuck", "cancelled"]] | None = None, waits: list[Literal["nothing", "work", "person", "timer", "event", "paused"]] | None = None, children: bool | None = None, limit: int | None = None, sort: Literal["created", "updated", "title", "outcome", "cost", "steps"] | None = None, order: Literal["asc", "desc"] | None = None) -> types.Found:
         """Search instances"""
-        return await self.request("GET", "/v1/search" + _query(q=q, chart=chart, except_=except_, status=status, outcome=outcome, waits=waits, children=children, limit=limit))
+        return await self.request("GET", "/v1/search" + _query(q=q, chart=chart, except_=except_, status=status, outcome=outcome, waits=waits, children=children, limit=limit, sort=sort, order=order))
 
     async def get_services(self) -> types.ServiceList:
         """List the services that other programs provide"""

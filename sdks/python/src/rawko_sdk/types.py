@@ -586,7 +586,7 @@ class ForkBody(TypedDict):
 
 
 class Found(TypedDict):
-    """Instances whose text has the words, newest first."""
+    """Instances whose text has the words, newest first unless sorted."""
 
     complete: bool
     """False if older instances were not searched, or there are more results than `limit`."""
@@ -675,7 +675,7 @@ class Instance(TypedDict):
 
 
 class InstanceList(TypedDict):
-    """A page of instances, newest first."""
+    """A page of instances, newest first unless sorted."""
 
     counts: Counts
     instances: list[Row]

@@ -15,6 +15,8 @@ const FILLERS: u64 = 32;
 pub(crate) enum Request {
     /// The first page of all instances.
     List,
+    /// The first page in another order: its name, and the request.
+    Sorted(&'static str, &'static str),
     /// One instance.
     Read,
     /// Fifty entries from a random position in a long journal.
@@ -25,13 +27,25 @@ pub(crate) enum Request {
     Send,
 }
 
-pub(crate) const ALL: [Request; 5] =
-    [Request::List, Request::Read, Request::Journal, Request::JournalEnd, Request::Send];
+pub(crate) const ALL: [Request; 11] = [
+    Request::List,
+    Request::Sorted("list_by_title", "/v1/instances?sort=title"),
+    Request::Sorted("list_by_outcome", "/v1/instances?sort=outcome"),
+    Request::Sorted("list_by_age", "/v1/instances?sort=created&order=asc"),
+    Request::Sorted("list_by_cost", "/v1/instances?sort=cost"),
+    Request::Sorted("list_by_steps", "/v1/instances?sort=steps"),
+    Request::Sorted("list_by_change", "/v1/instances?sort=updated"),
+    Request::Read,
+    Request::Journal,
+    Request::JournalEnd,
+    Request::Send,
+];
 
 impl Request {
     fn name(self) -> &'static str {
         match self {
             Request::List => "list",
+            Request::Sorted(name, _) => name,
             Request::Read => "read",
             Request::Journal => "journal",
             Request::JournalEnd => "journal_end",
@@ -44,6 +58,7 @@ impl Request {
         let somewhere = |most: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % most.max(1);
         match self {
             Request::List => client.get("/v1/instances").await,
+            Request::Sorted(_, path) => client.get(path).await,
             Request::Read => client.get(&format!("/v1/instances/i-{}", somewhere(size.instances))).await,
             Request::Journal => {
                 let from = somewhere(size.steps);

@@ -7,8 +7,10 @@ use rawko_tools::{AskMode, Grant, PermissionEffect, ToolOutcome, WantedHost};
 
 use super::attendant::Attendant;
 use super::request;
+use crate::work::call_hooks::HookQuestion;
+use crate::work::hook_questions::hooked_call;
 use crate::work::own_charts::is_own_program_chart;
-use crate::work::permit::{asked_call, host_request};
+use crate::work::permit::{asked_call, host_request, is_unattended};
 use crate::work::types::{ApprovedCall, AskedCall};
 
 /// The name of connections in rules and requests.
@@ -26,26 +28,55 @@ impl Attendant<'_> {
             // Other refusals are the toolbox's.
             return Ok(None);
         }
+        if let Some(approval) = self.take_approval(&own, input) {
+            return Ok(Some(approval));
+        }
+        let asked = ToolUse { id: String::new(), name: own, input: input.clone() };
+        let agent = ServiceName::of(&self.call.name).member;
+        let request = || asked_call(self.agent_services, agent, &asked, &judgement);
+        Err(self.park(&asked, &judgement.rule, request))
+    }
+
+    /// Takes a person's approval of this call.
+    fn take_approval(&self, own: &str, input: &Value) -> Option<ApprovedCall> {
         let mut state = self.state();
         let is_this = |it: &ApprovedCall| it.tool == own && it.input == *input;
-        if let Some(at) = state.approvals.iter().position(is_this) {
-            return Ok(Some(state.approvals.remove(at)));
+        let at = state.approvals.iter().position(is_this)?;
+        Some(state.approvals.remove(at))
+    }
+
+    /// Leaves a call to a person when the turn ends; returns the text that the program reads.
+    fn park(&self, asked: &ToolUse, rule: &str, request: impl FnOnce() -> AskedCall) -> String {
+        if request::is_denied(self.call, &asked.name, &asked.input) {
+            return "refused: a person has denied this call in this run (rule approval_required). Do not repeat it; \
+                    continue without it."
+                .to_owned();
         }
-        if request::is_denied(self.call, &own, input) {
-            return Err("refused: a person has denied this call in this run (rule approval_required). Do not repeat it; \
-                        continue without it."
-                .to_owned());
+        self.state().question.get_or_insert_with(request);
+        format!(
+            "refused: this call needs the approval of a person by {rule} (rule approval_required). The person is asked when \
+             your turn ends: end it now. You then continue with the answer."
+        )
+    }
+
+    /// Takes a person's approval of a call that only a hook asks about.
+    pub(super) fn approved_for_hooks(&self, name: &str, input: &Value) -> Option<ApprovedCall> {
+        let own = self.agent_services.toolbox.canonical_name(name).unwrap_or_else(|| name.to_owned());
+        let is_hooked = self.agent_services.hooks.looks_at(&own);
+        is_hooked.then(|| self.take_approval(&own, input)).flatten()
+    }
+
+    /// Returns the outcome of a call that a hook asks about.
+    pub(super) fn hooked(&self, asked: &ToolUse, asks: HookQuestion) -> ToolOutcome {
+        if is_unattended(&self.grant) || !is_own_program_chart(&self.call.policy) {
+            return asks.refused();
         }
-        if state.question.is_none() {
-            let asked = ToolUse { id: String::new(), name: own, input: input.clone() };
-            let agent = ServiceName::of(&self.call.name).member;
-            state.question = Some(asked_call(self.agent_services, agent, &asked, &judgement));
-        }
-        Err(format!(
-            "refused: this call needs the approval of a person by {} (rule approval_required). The person is asked when your \
-             turn ends: end it now. You then continue with the answer.",
-            judgement.rule
-        ))
+        let own = self.agent_services.toolbox.canonical_name(&asked.name);
+        let name = own.unwrap_or_else(|| asked.name.clone());
+        let asked = ToolUse { id: String::new(), name, input: asked.input.clone() };
+        let agent = ServiceName::of(&self.call.name).member;
+        let request = || hooked_call(self.agent_services, agent, &self.grant, &asked, &asks);
+        ToolOutcome::failed(self.park(&asked, &asks.rule, request))
     }
 
     /// Returns what a person decides on before the next turn: a call, or the hosts that the program was refused.

@@ -68,6 +68,8 @@ pub(super) struct WorkState {
     halt: Option<Halt>,
     /// Text that the caller has not heard of.
     unreported: String,
+    /// Calls without a result.
+    unreported_calls: Vec<ToolUse>,
     /// Number of reports, used for their keys.
     reports: u64,
 }
@@ -96,6 +98,7 @@ impl<'w> Attendant<'w> {
             wanted: Vec::new(),
             halt: None,
             unreported: String::new(),
+            unreported_calls: Vec::new(),
             reports: 0,
         };
         let (state, halting) = (Mutex::new(state), Notify::new());
@@ -131,16 +134,29 @@ impl<'w> Attendant<'w> {
         self.report_message();
     }
 
-    /// Records a call of the program.
+    /// Records a call of the program. It is reported with its result.
     pub(super) fn called(&self, asked: ToolUse) {
         self.report_message();
+        let mut state = self.state();
+        state.unreported_calls.push(asked.clone());
+        state.transcript.called(asked);
+    }
+
+    /// Reports a call with its result; null if it has none.
+    fn report_call(&self, asked: &ToolUse, result: &Json) {
         let input = asked.input.to_string();
         let arguments = match input.len() <= REPORT_CHARS {
             true => asked.input.to_json(),
             false => json!({"shown": cut_chars(&input)}),
         };
-        self.report("AGENT_TOOL_CALL", &json!({"toolCall": {"name": asked.name, "arguments": arguments}}));
-        self.state().transcript.called(asked);
+        let call = json!({"name": asked.name, "arguments": arguments, "result": result});
+        self.report("AGENT_TOOL_CALL", &json!({"toolCall": call}));
+    }
+
+    /// Reports the calls that were stopped.
+    pub(super) fn report_stopped_calls(&self) {
+        let stopped = std::mem::take(&mut self.state().unreported_calls);
+        stopped.iter().for_each(|asked| self.report_call(asked, &Json::Null));
     }
 
     /// Reports the text since the last report, as the chart `agent` does with each message.
@@ -212,7 +228,25 @@ impl<'w> Attendant<'w> {
 
     /// Completes an attempted call. `shown` is stored in the transcript.
     pub(super) fn close(&self, id: &str, shown: String, is_error: bool) {
-        let result = ToolResult { id: id.to_owned(), content: shown, is_error };
+        self.close_changed(id, shown, "", is_error);
+    }
+
+    /// The same for a call whose changed lines the program reports.
+    pub(super) fn close_changed(&self, id: &str, shown: String, diff: &str, is_error: bool) {
+        let mut report = json!({"content": cut_chars(&shown), "is_error": is_error});
+        let mut content = shown;
+        if !diff.is_empty() {
+            report["diff"] = Json::from(diff);
+            content = format!("{content}\n{diff}");
+        }
+        let asked = {
+            let open = &mut self.state().unreported_calls;
+            open.iter().position(|asked| asked.id == id).map(|at| open.remove(at))
+        };
+        if let Some(asked) = asked {
+            self.report_call(&asked, &report);
+        }
+        let result = ToolResult { id: id.to_owned(), content, is_error };
         self.call.teller.tell(value(&MessagePart::ToolResult(result.clone())));
         self.state().transcript.returned(result);
     }
@@ -247,7 +281,7 @@ impl<'w> Attendant<'w> {
             return ToolOutcome::failed(wrong);
         }
         let approval = match self.clear(&asked.name, &asked.input) {
-            Ok(approval) => approval,
+            Ok(approval) => approval.or_else(|| self.approved_for_hooks(&asked.name, &asked.input)),
             Err(why) => return ToolOutcome::failed(why),
         };
         let call = ToolCall {
@@ -272,8 +306,12 @@ impl<'w> Attendant<'w> {
             asked,
             instance: &self.call.instance,
             grant: &grant,
+            is_approved: approval.is_some(),
         };
-        let outcome = hooked.run(self.agent_services.toolbox.run(call, &grant)).await;
+        let outcome = match hooked.run(self.agent_services.toolbox.run(call, &grant)).await {
+            Ok(outcome) => outcome,
+            Err(asks) => return self.hooked(asked, asks),
+        };
         self.note(asked, &outcome);
         let source = untrusted_text::source(self.agent_services, asked, &outcome);
         self.taint(source.clone());

@@ -280,7 +280,7 @@ impl ProgramHost for Coder<'_> {
     }
 
     fn returned(&self, result: EndedCall) {
-        let EndedCall { id, name, input, content, is_error } = result;
+        let EndedCall { id, name, input, content, diff, is_error } = result;
         let is_granted = {
             let mut calls = self.calls();
             if !calls.closed.insert(id.clone()) {
@@ -292,7 +292,7 @@ impl ProgramHost for Coder<'_> {
             let tool_use = ToolUse { id: id.clone(), name, input };
             self.attendant.called(tool_use);
         }
-        self.attendant.close(&id, content, is_error);
+        self.attendant.close_changed(&id, content, &diff, is_error);
     }
 
     fn permit(&self, asked: AgentOperation) -> DecisionFuture<'_> {

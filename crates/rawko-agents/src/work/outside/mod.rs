@@ -27,8 +27,8 @@ use self::stopping::{AfterTurn, RepeatedRequests, StoppedWork};
 use super::attachments::{AttachedImages, load_all};
 use super::open::Isolation;
 use super::own_charts::is_own_program_chart;
-use super::types::{AgentResult, AskedCall, CallPolicy, CloseOutput, value};
-use super::{AgentServices, open, trees};
+use super::types::{AgentInput, AgentResult, AskedCall, CallPolicy, CloseOutput, value};
+use super::{AgentServices, open, trees, turn_hooks};
 use crate::agent::{AgentCommand, AgentFile, AgentKind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
@@ -79,6 +79,13 @@ async fn turn(agent_services: &AgentServices, call: ServiceCall) -> Result<Agent
     first.messages = load_all(first.messages, &call.contents).await?;
     // Their data is stored with the input of this call.
     let mut messages = AttachedImages::default().keep_all(messages);
+    if request::is_first(&call) {
+        let depth = call.input.read::<AgentInput>().map(|input| input.depth).unwrap_or_default();
+        let prompt = open::prompt_text(&input.prompt);
+        if let Some(text) = turn_hooks::prompted(agent_services, &call, depth, &grant, &prompt).await? {
+            first.prompt = format!("{}\n\n{text}", first.prompt);
+        }
+    }
     if program.wire.takes_tools() {
         first.tools = agent_services.toolbox.specs(&grant).await;
     }

@@ -80,6 +80,7 @@ impl WorkReport<'_> {
 
     fn work(&self, outcome: &str) -> AgentResult {
         let time_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.attendant.report_stopped_calls();
         let state = self.attendant.state();
         AgentResult {
             outcome: Some(outcome.to_owned()),

@@ -87,6 +87,11 @@ pub(super) fn is_denied(call: &ServiceCall, tool: &str, input: &Value) -> bool {
     denied.iter().any(|it| it.tool == tool && it.input == *input)
 }
 
+/// Returns true for the first turn of a program: later ones bring answers.
+pub(super) fn is_first(call: &ServiceCall) -> bool {
+    program_input(call).answer.is_none()
+}
+
 /// Returns the session to resume.
 pub(super) fn session(call: &ServiceCall) -> Option<String> {
     program_input(call).session

@@ -302,6 +302,27 @@ pub(in crate::work) struct TokenCount {
     pub(in crate::work) output_tokens: u64,
 }
 
+/// Input of `work:stop`.
+#[derive(Debug, Deserialize)]
+pub(in crate::work) struct StopInput {
+    pub(in crate::work) grant: Grant,
+    /// The agent's last words.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(in crate::work) text: String,
+    /// It continues already because a hook objected.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(in crate::work) active: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(in crate::work) depth: i64,
+}
+
+/// Output of `work:stop`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::work) struct StopOutput {
+    /// The message to the model, if it continues.
+    pub(in crate::work) reason: Option<String>,
+}
+
 /// Input of `work:collect`.
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct CollectInput {

@@ -17,8 +17,8 @@ pub(super) use arbiter::{ArbiterOutput, ArbiterRequest, RememberInput, RememberO
 pub(super) use calls::{
     AuditedInput, CallFailure, CallGroup, CollectInput, CollectOutput, CollectedResult, End, FailedCall,
     GroupInput, GroupOutput, GroupedResult, HostRequest, PendingCall, PermitDecision, PermitInput,
-    PermitOutput, QuestionRequest, SettledCall, TokenCount, ToolInput, ToolOutput, ToolResultPart,
-    VerdictWord,
+    PermitOutput, QuestionRequest, SettledCall, StopInput, StopOutput, TokenCount, ToolInput, ToolOutput,
+    ToolResultPart, VerdictWord,
 };
 pub(super) use checks::{
     BaseOutput, CheckpointRecord, CloseChecksInput, CloseChecksOutput, Evidence, JudgedPass, MergeFailure,
@@ -28,7 +28,7 @@ pub(super) use checks::{
 pub(super) use policy::{BudgetLeft, CallPolicy};
 pub(super) use session::{
     CloseOutput, CompactInput, CompactOutput, CompleteInput, CompleteOutput, LookInput, LookOutput,
-    ModelFailure, OpenInput, OpenOutput, WorktreeRecord,
+    ModelFailure, OpenInput, OpenOutput, WorktreeInput, WorktreeRecord,
 };
 
 use rawko_core::Value;
@@ -55,7 +55,7 @@ pub(super) struct CodedFailure {
 
 /// Serialises data for a chart.
 pub(super) fn value<T: Serialize>(data: &T) -> Value {
-    serde_json::to_value(data).map_or(Value::Null, Value::from_json)
+    Value::of(data)
 }
 
 /// Reads null as the default.

@@ -68,6 +68,14 @@ pub(in crate::work) struct WorktreeRecord {
     pub(in crate::work) overlap: Option<Vec<String>>,
 }
 
+/// Input of `git:worktree`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::work) struct WorktreeInput {
+    /// Last part of the name of the worktree and its branch.
+    pub(in crate::work) name: Option<String>,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::work) struct CloseOutput {
     pub(in crate::work) worktree: Option<WorktreeRecord>,

@@ -5,12 +5,14 @@ mod cargo;
 mod go;
 mod json;
 mod junit;
+mod plain;
 mod sarif;
 mod tap;
 mod unittest;
 
 use super::definition::CheckFormat;
 use super::report::{CheckFinding, first};
+pub(super) use plain::prints_tests;
 
 /// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub struct CheckOutput {
     pub report: Option<String>,
     /// True if the command runs cargo, as far as its text shows.
     pub runs_cargo: bool,
+    /// True if the command runs a test runner that prints the number of its tests, and hides no output.
+    pub prints_tests: bool,
 }
 
 /// The counted result.
@@ -93,7 +97,12 @@ pub fn count(format: &CheckFormat, output: &CheckOutput) -> CheckCount {
     let counted = match format {
         _ if output.is_unended(format) => Err(cargo::UNENDED.to_owned()),
         // The diagnostics of a language server are counted elsewhere; only its exit matters here.
-        CheckFormat::Exit | CheckFormat::Lsp { .. } => Ok(CheckCount::default()),
+        CheckFormat::Lsp { .. } => Ok(CheckCount::default()),
+        CheckFormat::Exit => {
+            let tests = plain::tests_in(&output.stdout).into_iter().chain(plain::tests_in(&output.stderr));
+            let tests = tests.reduce(u64::saturating_add).filter(|_| output.prints_tests);
+            Ok(CheckCount { tests, ..CheckCount::default() })
+        }
         CheckFormat::Json { pointer } => json::count(output.text(), pointer),
         CheckFormat::Tap => tap::count(output.text()),
         CheckFormat::Junit => junit::count(output.text()),
@@ -109,7 +118,8 @@ pub fn count(format: &CheckFormat, output: &CheckOutput) -> CheckCount {
         }
     };
     if counted.errors == 0 && output.exit_code != Some(0) {
-        counted = failed(output, &format!("it {}", output.exit_words()));
+        let tests = counted.tests.filter(|_| *format == CheckFormat::Exit);
+        counted = CheckCount { tests, ..failed(output, &format!("it {}", output.exit_words())) };
     }
     if counted.summary.is_empty() {
         counted.summary = "ok".to_owned();

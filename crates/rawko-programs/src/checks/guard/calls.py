@@ -5,7 +5,8 @@ import sys
 import threading
 
 # Functions of the C library that end a process.
-ENDINGS = {"_exit", "_Exit", "exit", "quick_exit", "syscall"}
+ENDINGS = {"_exit", "_Exit", "exit", "quick_exit", "syscall", "Py_Exit", "Py_Finalize", "Py_FinalizeEx", "Py_RunMain"}
+ENDINGS |= {"Py_Main", "Py_BytesMain", "longjmp", "siglongjmp", "execve", "execv", "fexecve"}
 # What shows the values of another function.
 INSIDE = {"f_locals", "co_consts", "f_trace", "tb_frame", "gi_frame", "code_context"}
 FRAMEWORKS = {"unittest", "pytest", "_pytest", "nose", "nose2"}
@@ -50,7 +51,7 @@ def watch(guard):
     def judge(event, args):
         if event == "os.exec" or event.startswith("ctypes.dlsym") and args[1] in ENDINGS:
             frame = guard.caller()
-            if os.getpid() == guard.pid and frame is not None and guard.is_changed(frame.f_code.co_filename):
+            if guard.get_pid() == guard.pid and frame is not None and guard.is_changed(frame.f_code.co_filename):
                 guard.refuse(frame, "replaces the process" if event == "os.exec" else "calls %s" % args[1])
             if event == "os.exec":
                 guard.ended()
@@ -61,7 +62,7 @@ def watch(guard):
         elif event == "open" and isinstance(args[0], str) and args[0].endswith(".py"):
             frame = guard.caller()
             if frame is not None and is_work(frame.f_code.co_filename):
-                is_looking = INSIDE.intersection(frame.f_code.co_names) or not is_listing(sys._getframe(2), frame)
+                is_looking = INSIDE.intersection(frame.f_code.co_names) or not is_listing(guard.frame_of(2), frame)
                 if is_looking and os.path.realpath(args[0]) in calling(frame):
                     guard.refuse(frame, "reads the test that calls it")
         elif event in kills and args[1]:
@@ -73,7 +74,7 @@ def watch(guard):
             if frame is not None and is_work(frame.f_code.co_filename):
                 guard.refuse(frame, "watches the test")
         elif event == "sys._getframe":
-            frame = sys._getframe(2)
+            frame = guard.frame_of(2)
             if frame.f_code.co_filename.endswith((os.sep + "inspect.py", os.sep + "traceback.py")):
                 frame = guard.caller()
             if frame is not None and is_work(frame.f_code.co_filename):
@@ -103,7 +104,7 @@ def _watch_imports(guard):
         if not is_framework:
             return
         # Imports by the interpreter itself have no frame.
-        frame = sys._getframe(1).f_back
+        frame = guard.frame_of(1).f_back
         if frame is not None and guard.is_work(frame.f_code.co_filename):
             raise ImportError("%s imports %s, which is for tests" % (frame.f_code.co_filename, name))
 
@@ -117,6 +118,44 @@ def _watch_imports(guard):
         return real_module(name, package)
 
     builtins.__import__, importlib.import_module = guarded_import, import_module
+
+
+def raised_by_work(guard, error):
+    """True if an exception came through changed code that is no test, however it was made."""
+    place = error.__traceback__ if error is not None else None
+    while place is not None:
+        if guard.is_work(place.tb_frame.f_code.co_filename):
+            return True
+        place = place.tb_next
+    return False
+
+
+def _watch_outcomes(guard, builtins):
+    """pytest takes some exceptions for a skip or for its end."""
+    build = builtins.__build_class__
+
+    def guarded_build(function, name, *bases, **keywords):
+        made = build(function, name, *bases, **keywords)
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        if name == "CallInfo" and file.endswith(os.path.join("_pytest", "runner.py")):
+            real = made.from_call.__func__
+
+            def from_call(cls, *args, **keywords):
+                try:
+                    result = real(cls, *args, **keywords)
+                except BaseException as error:
+                    if type(error).__name__ in OUTCOMES and raised_by_work(guard, error):
+                        guard.refuse("changed code", "ends the tests")
+                    raise
+                error = result.excinfo.value if result.excinfo is not None else None
+                if type(error).__name__ in OUTCOMES | {"SkipTest"} and raised_by_work(guard, error):
+                    guard.refuse("changed code", "skips a test")
+                return result
+
+            made.from_call = classmethod(from_call)
+        return made
+
+    builtins.__build_class__ = guarded_build
 
 
 def _watch_skips(guard):
@@ -134,6 +173,7 @@ def _watch_skips(guard):
         return begun
 
     case.SkipTest.__init__ = refusing(case.SkipTest.__init__)
+    _watch_outcomes(guard, builtins)
     build = builtins.__build_class__
 
     def guarded_build(function, name, *bases, **keywords):

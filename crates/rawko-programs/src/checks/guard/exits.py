@@ -43,27 +43,29 @@ def _guard():
             os.environ["NODE_OPTIONS"] = " ".join(kept)
     library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
     outside = os.path.join(library, "site-packages") + os.sep
-    real_exit, pid = os._exit, os.getpid()
+    # Changed code may replace these.
+    real_exit, get_pid, real_path, frame_of = os._exit, os.getpid, os.path.realpath, sys._getframe
+    this_thread, first_thread, pid = threading.current_thread, threading.main_thread, os.getpid()
 
     def is_changed(name):
         if name.startswith("<"):
             return False
-        path = os.path.realpath(name)
+        path = real_path(name)
         is_installed = os.sep + "site-packages" + os.sep in path
         return path.startswith(root) and path not in others and not is_installed
 
     def is_work(name):
         """Changed code that is no new test: a test may skip itself and replace what it needs."""
-        return is_changed(name) and os.path.realpath(name) not in tests
+        return is_changed(name) and real_path(name) not in tests
 
     def is_own_code(name):
         """Code of the project that is no test."""
-        path = os.path.realpath(name)
+        path = real_path(name)
         return path.startswith(root) and path not in tests and os.sep + "site-packages" + os.sep not in path
 
     def caller():
         """The nearest frame outside of the standard library."""
-        frame = sys._getframe(1)
+        frame = frame_of(1)
         while frame is not None:
             name = frame.f_code.co_filename
             is_library = name.startswith(library) and not name.startswith(outside)
@@ -113,13 +115,15 @@ def _guard():
 
     def ended():
         frame = caller()
-        if mark is None or os.getpid() != pid or frame is not None and is_changed(frame.f_code.co_filename):
+        if mark is None or get_pid() != pid or frame is not None and is_changed(frame.f_code.co_filename):
             return
         with write(mark + ".ended", "w", encoding="utf-8") as file:
             file.write(nonce)
 
     def guarded_exit(status):
-        if os.getpid() == pid and isinstance(status, int) and status & 0xFF == 0:
+        if get_pid() == pid:
+            verify()
+        if get_pid() == pid and isinstance(status, int) and status & 0xFF == 0:
             frame = caller()
             if frame is None or is_changed(frame.f_code.co_filename):
                 refuse(frame, "calls os._exit")
@@ -135,7 +139,8 @@ def _guard():
         real_sys_exit = sys.exit
 
         def sys_exit(status=None, /):
-            if not status and threading.current_thread() is threading.main_thread():
+            if not status and this_thread() is first_thread():
+                verify()
                 frame = caller()
                 is_main = frame is not None and frame.f_globals.get("__name__") == "__main__"
                 if frame is not None and not is_main and is_changed(frame.f_code.co_filename):
@@ -159,10 +164,16 @@ def _guard():
         """What the parts share."""
 
     guard = Guard()
-    guard.is_changed, guard.is_work, guard.is_test = is_changed, is_work, lambda name: os.path.realpath(name) in tests
+    guard.is_changed, guard.is_work, guard.is_test = is_changed, is_work, lambda name: real_path(name) in tests
     kept = (os.path.join(folder, "guard.json"), os.path.join(ends, ""))
-    guard.is_kept = lambda path: os.path.realpath(path).startswith(kept)
+    guard.is_kept = lambda path: real_path(path).startswith(kept)
+    guard.is_installed = lambda name: not name.startswith("<") and (
+        name.startswith(library) or os.sep + "site-packages" + os.sep in name or os.sep + "dist-packages" + os.sep in name
+    )
+    guard.is_module = is_module
+    guard.test_names = frozenset(os.path.splitext(os.path.basename(path))[0] for path in tests)
     guard.ended, guard.spare = ended, spare
+    guard.frame_of, guard.get_pid = frame_of, get_pid
     guard.is_own_code, guard.caller, guard.refuse, guard.pid = is_own_code, caller, refuse, pid
     _rawko_values.watch(guard)
     verify = _rawko_tests.watch(guard)

@@ -8,18 +8,31 @@
   const { fileURLToPath } = require("url");
   const { isMainThread } = require("worker_threads");
   const { ends, nonce, others, root, tests } = JSON.parse(fs.readFileSync(path.join(__dirname, "guard.json"), "utf8"));
+  // Changed code may replace what these stand for.
+  const { apply } = Reflect;
+  const { startsWith, includes } = String.prototype;
+  const { getOwnPropertyDescriptor: describe, create } = Object;
+  const { realpathSync, writeSync } = fs;
+  const { isArray } = Array;
+  const TheError = Error;
+  const names = (list) => {
+    const found = create(null);
+    for (const name of list) found[name] = true;
+    return found;
+  };
   const real = (file) => {
     try {
-      return fs.realpathSync(file);
+      return realpathSync(file);
     } catch {
       return file;
     }
   };
-  const known = new Set(others);
-  const judging = new Set(tests);
-  const isChanged = (file) => file.startsWith(root + path.sep) && !known.has(file) && !file.includes("node_modules");
+  const known = names(others);
+  const judging = names(tests);
+  const isChanged = (file) =>
+    apply(startsWith, file, [root + "/"]) && known[file] !== true && !apply(includes, file, ["node_modules"]);
   // Changed code that is no new test: a test may replace what it needs.
-  const isWork = (file) => isChanged(file) && !judging.has(file);
+  const isWork = (file) => isChanged(file) && judging[file] !== true;
   const main = process.argv[1] ? real(process.argv[1]) : "";
   const isRunner = process.execArgv.includes("--test") || !main.startsWith(root + path.sep) || main.includes("node_modules");
   if (!isRunner) {
@@ -31,20 +44,41 @@
   }
   // Code without a file, as of `Function("…")`.
   const EVAL = path.join(root, "eval");
+  const stackOf = () => {
+    const prepare = (_, stack) => stack;
+    const { prepareStackTrace, stackTraceLimit } = TheError;
+    try {
+      TheError.stackTraceLimit = 100;
+      TheError.prepareStackTrace = prepare;
+    } catch {}
+    const isOpen =
+      globalThis.Error === TheError &&
+      describe(TheError, "stackTraceLimit")?.value === 100 &&
+      describe(TheError, "prepareStackTrace")?.value === prepare;
+    const { stack } = new TheError();
+    try {
+      TheError.prepareStackTrace = prepareStackTrace;
+      TheError.stackTraceLimit = stackTraceLimit;
+    } catch {}
+    return isOpen && isArray(stack) ? stack : undefined;
+  };
+  const [{ getFileName, isEval }] = stackOf();
   const fileOf = (call) => {
-    const name = call.getFileName() || (call.isEval() ? EVAL : "");
-    return name.startsWith("file://") ? fileURLToPath(name) : name;
+    const name = apply(getFileName, call, []) || (apply(isEval, call, []) ? EVAL : "");
+    return apply(startsWith, name, ["file://"]) ? fileURLToPath(name) : name;
   };
   // The files of the stack outside of Node, the nearest first.
   const callers = () => {
-    const { prepareStackTrace, stackTraceLimit } = Error;
-    Error.stackTraceLimit = 100;
-    Error.prepareStackTrace = (_, stack) => stack;
-    const { stack } = new Error();
-    Error.prepareStackTrace = prepareStackTrace;
-    Error.stackTraceLimit = stackTraceLimit;
-    const files = Array.isArray(stack) ? stack.map(fileOf) : [];
-    return files.filter((file) => path.isAbsolute(file) && file !== __filename);
+    const stack = stackOf();
+    // Without it no caller is known.
+    if (stack === undefined) refuse("changed code", "hides the stack");
+    const files = create(null);
+    files.length = 0;
+    for (let at = 0; at < stack.length; at++) {
+      const file = fileOf(stack[at]);
+      if (apply(startsWith, file, ["/"]) && file !== __filename) files[files.length++] = file;
+    }
+    return files;
   };
   const reallyExit = process.reallyExit.bind(process);
   // A program proves that it came to its end: native code can leave without a call that Node sees. One that agents changed
@@ -82,7 +116,7 @@
   };
   // A runner kills the servers that it started: these need not come to their end.
   const spare = (pid, signal) => {
-    const [file] = callers();
+    const file = callers()[0];
     if (signal === 0 || !Number.isInteger(pid) || (file !== undefined && isChanged(real(file)))) return;
     try {
       write(path.join(ends, `kill-${Math.abs(pid)}-${process.pid}`), nonce);
@@ -100,12 +134,12 @@
     return Reflect.apply(end, this, [signal]);
   };
   const refuse = (file, what) => {
-    fs.writeSync(2, `rawko: ${file} ${what}, so that the check ends without its result\n`);
+    writeSync(2, `rawko: ${file} ${what}, so that the check ends without its result\n`);
     reallyExit(97);
   };
   // The nearest caller, if it is changed code that is no program of its own.
   const worker = () => {
-    const [file] = callers();
+    const file = callers()[0];
     return file !== undefined && real(file) !== main && isWork(real(file)) ? file : undefined;
   };
   process.reallyExit = (code) => {
@@ -134,6 +168,12 @@
     [Module.prototype, ["require", "_compile", "load"]],
     [Module._extensions, [".js", ".json"]],
   ];
+  const exits = { exit: process.exit, reallyExit: process.reallyExit };
+  const refusing = (file, value) =>
+    function (code) {
+      if (isMainThread && !(code === undefined ? process.exitCode : code)) refuse(file, "calls process.exit");
+      return apply(value, process, [code]);
+    };
   const isHeld = (object, name) => held.some(([owner, names]) => owner === object && names.includes(name));
   for (const [owner, names] of held) {
     for (const name of names) {
@@ -141,7 +181,12 @@
       Object.defineProperty(owner, name, {
         configurable: true,
         enumerable: Object.prototype.propertyIsEnumerable.call(owner, name),
-        get: () => value,
+        get() {
+          if (value !== exits[name] || owner !== process) return value;
+          const file = worker();
+          // Without a caller when it runs, as in `setImmediate(process.exit.bind(process, 0))`.
+          return file === undefined ? value : refusing(file, value);
+        },
         set(next) {
           const file = worker();
           if (file !== undefined) refuse(file, `replaces ${name}`);
@@ -194,12 +239,16 @@
   // Code that reads the test that calls it computes nothing.
   const reads = (name) => {
     if (typeof name !== "string" && !(name instanceof URL)) return;
-    const [first, ...above] = callers();
+    const above = callers();
+    const first = above[0];
     if (first === undefined || !isWork(real(first))) return;
     const read = real(path.resolve(name instanceof URL ? fileURLToPath(name) : name));
     const kept = [path.join(__dirname, "guard.json"), ends + path.sep];
-    if (kept.some((place) => read.startsWith(place))) refuse(first, "opens files of this run");
-    if (!isWork(read) && above.some((file) => real(file) === read)) refuse(first, "reads the test that calls it");
+    if (kept.some((place) => apply(startsWith, read, [place]))) refuse(first, "opens files of this run");
+    if (isWork(read)) return;
+    for (let at = 1; at < above.length; at++) {
+      if (real(above[at]) === read) refuse(first, "reads the test that calls it");
+    }
   };
   for (const owner of [fs, fs.promises]) {
     for (const name of ["readFileSync", "readFile", "openSync", "open", "createReadStream"]) {
@@ -219,6 +268,22 @@
     if (file !== undefined) refuse(file, "equals everything");
     return symbol(name);
   };
+  // Hooks of the runner could skip tests, or let them fail.
+  let runner = {};
+  try {
+    runner = require("node:test");
+  } catch {
+    // Old versions have none.
+  }
+  for (const name of ["before", "after", "beforeEach", "afterEach"]) {
+    const hook = runner[name];
+    if (typeof hook !== "function") continue;
+    runner[name] = function (...rest) {
+      const file = worker();
+      if (file !== undefined) refuse(file, "adds a hook to the tests");
+      return Reflect.apply(hook, this, rest);
+    };
+  }
   const assert = require("assert");
   Object.freeze(assert.strict);
   Object.freeze(assert);

@@ -6,7 +6,7 @@ def holds_for_everything(equal, value, other=None):
     try:
         if all(_holds(equal(value, object())) for _ in range(2)):
             return True
-        more = _variants(other)
+        more = _variants(other, lambda variant: _holds(equal(value, variant)))
         return bool(more) and all(_holds(equal(value, variant)) for variant in more)
     except Exception:
         return False
@@ -16,10 +16,13 @@ def _holds(result):
     return result is not NotImplemented and bool(result)
 
 
-def _variants(other):
+def _variants(other, value_holds=None):
     """Values of the same kind that differ from it and from each other."""
     kind = type(other)
     if kind in (int, float):
+        near = [kind(other + step) for step in (1, 2, 7)]
+        if value_holds is not None and all(value_holds(variant) for variant in near):
+            return near
         return [kind(other * 3 + step) for step in (1_000_003, -7_000_001, 20_000_017)]
     if kind in (str, bytes):
         return [other + other[:0].join([mark] * 3) for mark in (("a", "Z", "~") if kind is str else (b"a", b"Z", b"~"))]
@@ -48,7 +51,11 @@ def watch(guard):
         @functools.wraps(equal)
         def compared(self, other):
             result = equal(self, other)
-            is_held = isinstance(result, int) and bool(result)
+            # An object with a truth of its own, made by changed code, is one, too.
+            truth = getattr(type(result), "__bool__", None) or getattr(type(result), "__len__", None)
+            code = getattr(truth, "__code__", None)
+            is_made = code is not None and guard.is_work(code.co_filename)
+            is_held = (isinstance(result, int) or is_made) and bool(result)
             return NotImplemented if is_held and holds_for_everything(equal, self, other) else result
 
         try:
@@ -70,6 +77,7 @@ def permissive(guard):
             seen.add(made)
             left.append(made)
             equal = made.__dict__.get("__eq__")
+            equal = getattr(equal, "__wrapped__", equal)
             code = getattr(equal, "__code__", None)
             if code is None or not guard.is_work(code.co_filename):
                 continue

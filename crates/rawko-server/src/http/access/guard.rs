@@ -1,13 +1,11 @@
-//! Guard: the first middleware of a request. Checks its origin, caller, rate and permission.
+//! Guard: the first check of a request. Checks its origin, caller, rate and permission.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 
 use super::roles::needed;
 use super::visit::cookie_of;
@@ -51,19 +49,15 @@ impl RequestCaller {
 struct GuardResult(Option<RequestCaller>);
 
 /// Returns the caller that the guard found.
-#[cfg(feature = "mcp")]
 pub(crate) fn caller_of(extensions: &axum::http::Extensions) -> Option<RequestCaller> {
     extensions.get::<GuardResult>().and_then(|found| found.0.clone())
 }
 
-pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match admit(&app, &request) {
-        Ok(caller) => {
-            request.extensions_mut().insert(GuardResult(caller));
-            next.run(request).await
-        }
-        Err(problem) => problem.into_response(),
-    }
+/// Admits a request and attaches its caller.
+pub(crate) fn guard(app: &App, request: &mut Request) -> Result<(), ErrorResponse> {
+    let caller = admit(app, request)?;
+    request.extensions_mut().insert(GuardResult(caller));
+    Ok(())
 }
 
 fn admit(app: &App, request: &Request) -> Result<Option<RequestCaller>, ErrorResponse> {

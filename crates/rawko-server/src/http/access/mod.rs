@@ -8,9 +8,7 @@ mod visit;
 
 use std::net::SocketAddr;
 
-#[cfg(feature = "mcp")]
-pub(crate) use guard::caller_of;
-pub(crate) use guard::{RequestCaller, guard, is_upgrade, wrong_token};
+pub(crate) use guard::{RequestCaller, caller_of, guard, is_upgrade, wrong_token};
 pub(crate) use links::Links;
 pub(crate) use origin::HostNames;
 pub(crate) use roles::{is_api, needed};

@@ -4,6 +4,7 @@ use axum::extract::State;
 use rawko_core::Status;
 use rawko_store::{DrivenInstances, Filter, InstanceKey, InstanceStatus, InstanceTally, Outcome, WaitReason};
 use rawko_view::ViewError;
+use rawko_view::list_index::{ListOrder, SortKey, SortPosition, SortedPage};
 use rawko_view::lists::{self, AskingAncestor};
 use rawko_view::rows::Row;
 use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
@@ -12,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::app::App;
 use crate::http::extract::QueryString;
-use crate::http::paging::{cursor, limit_of, read_cursor};
+use crate::http::paging::{cursor, limit_of, position_cursor, read_cursor, read_position};
 use crate::http::problem::ErrorResponse;
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -44,9 +45,37 @@ pub(crate) struct ListQuery {
     /// Page size.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
-    /// `next` of the previous page.
+    /// `next` of the previous page, which has the same `sort` and `order`.
     cursor: Option<String>,
+    /// What all pages are sorted by; without it, the newest first.
+    #[param(inline, required = false)]
+    sort: Option<SortWord>,
+    /// Direction. By default titles and outcomes ascend, and the highest or latest comes first of others.
+    #[param(inline, required = false)]
+    order: Option<OrderWord>,
 }
+
+/// What a list is sorted by.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SortWord {
+    Created,
+    Updated,
+    Title,
+    Outcome,
+    Cost,
+    Steps,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OrderWord {
+    Asc,
+    Desc,
+}
+
+/// The order of a list that the store does not have, and the end of the previous page.
+pub(super) type SortedFrom = (ListOrder, Option<SortPosition>);
 
 /// A status in a query.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -71,7 +100,7 @@ impl StatusFilter {
     }
 }
 
-/// A page of instances, newest first.
+/// A page of instances, newest first unless sorted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct InstanceList {
     v: u32,
@@ -102,7 +131,7 @@ struct Counts {
 
 /// List instances
 ///
-/// Newest first.
+/// Newest first, or by `sort`. A page of a sorted list begins after the position of the last row, wherever that row is now.
 #[utoipa::path(get, path = "/v1/instances", tag = "instances", params(ListQuery),
     responses((status = 200, body = InstanceList)))]
 pub(super) async fn list(
@@ -110,13 +139,20 @@ pub(super) async fn list(
     QueryString(query): QueryString<ListQuery>,
 ) -> Result<axum::Json<InstanceList>, ErrorResponse> {
     let with_children = query.children.unwrap_or(false);
-    let filter = query.filter()?;
-    app.read(move |app| page(app, &filter, with_children)).await.map(axum::Json)
+    let sorted = query.sorted()?;
+    let filter = query.filter(sorted.is_some())?;
+    app.read(move |app| page(app, &filter, sorted.as_ref(), with_children)).await.map(axum::Json)
 }
 
 impl ListQuery {
-    fn filter(self) -> Result<Filter, ErrorResponse> {
-        let before = self.cursor.as_deref().map(read_cursor).transpose()?;
+    fn sorted(&self) -> Result<Option<SortedFrom>, ErrorResponse> {
+        let Some(order) = list_order(self.sort, self.order) else { return Ok(None) };
+        let position = self.cursor.as_deref().map(|cursor| read_position(cursor, order)).transpose()?;
+        Ok(Some((order, position)))
+    }
+
+    fn filter(self, is_sorted: bool) -> Result<Filter, ErrorResponse> {
+        let before = self.cursor.as_deref().filter(|_| !is_sorted).map(read_cursor).transpose()?;
         let roots_only = !self.children.unwrap_or(false) && !self.waits.contains(&WaitReason::Person);
         let over = self.status.iter().filter_map(|status| match status {
             StatusFilter::Engine(status) if status.is_over() => Some(*status),
@@ -141,9 +177,43 @@ impl ListQuery {
     }
 }
 
-fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList, ViewError> {
-    let reader = app.reader();
-    let page = lists::page(reader, filter)?;
+/// Returns the order that a query asks for; `None` for that of the store.
+pub(super) fn list_order(sort: Option<SortWord>, order: Option<OrderWord>) -> Option<ListOrder> {
+    let key = match sort {
+        None | Some(SortWord::Created) => SortKey::Created,
+        Some(SortWord::Updated) => SortKey::Updated,
+        Some(SortWord::Title) => SortKey::Title,
+        Some(SortWord::Outcome) => SortKey::Outcome,
+        Some(SortWord::Cost) => SortKey::Cost,
+        Some(SortWord::Steps) => SortKey::Steps,
+    };
+    let is_descending = match order {
+        Some(OrderWord::Asc) => false,
+        Some(OrderWord::Desc) => true,
+        None => !matches!(key, SortKey::Title | SortKey::Outcome),
+    };
+    (key != SortKey::Created || !is_descending).then_some(ListOrder { key, is_descending })
+}
+
+fn page(
+    app: &App,
+    filter: &Filter,
+    sorted: Option<&SortedFrom>,
+    with_children: bool,
+) -> Result<InstanceList, ViewError> {
+    let (reader, index) = (app.reader(), app.list_index());
+    let (page, next) = match sorted {
+        Some((order, after)) => {
+            let SortedPage { page, next } =
+                lists::sorted_page(reader, index, filter, (*order, after.as_ref()))?;
+            (page, next.map(|next| position_cursor(&next)))
+        }
+        None => {
+            let page = lists::page(reader, filter)?;
+            let next = page.next.map(|key| cursor(key.0));
+            (page, next)
+        }
+    };
     let tallies = reader.store().tally(&Filter { roots_only: false, ..filter.clone() })?;
     let mut counts = Counts::of(&tallies, with_children);
     // Requests of other charts are not in the tallies of one chart.
@@ -153,9 +223,9 @@ fn page(app: &App, filter: &Filter, with_children: bool) -> Result<InstanceList,
     }
     Ok(InstanceList {
         v: 1,
-        instances: Row::with_states(reader, &page.rows)?,
+        instances: Row::indexed(reader, index, &page.rows)?,
         total: page.total,
-        next: page.next.map(|key| cursor(key.0)),
+        next,
         counts,
     })
 }

@@ -58,5 +58,5 @@ fn children_of(app: &App, id: &str) -> Result<Children, ViewError> {
     let reader = app.reader();
     reader.find(id)?;
     let rows = reader.store().children(id)?;
-    Ok(Children { instances: Row::with_states(reader, &rows)? })
+    Ok(Children { instances: Row::indexed(reader, app.list_index(), &rows)? })
 }

@@ -1,17 +1,19 @@
 //! Search over the text of instances: id, title, input, context and output. Separate from the list, which filters by
 //! what the store has in columns.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use axum::extract::State;
 use rawko_store::{Filter, InstanceRow, Outcome, WaitReason};
+use rawko_view::list_index::{ListOrder, SortKey, SortValue};
 use rawko_view::rows::Row;
 use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
 use rawko_view::{ViewError, lists};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::listing::StatusFilter;
+use super::listing::{OrderWord, SortWord, StatusFilter, list_order};
 use crate::http::app::App;
 use crate::http::extract::QueryString;
 use crate::http::paging::limit_of;
@@ -52,9 +54,15 @@ pub(crate) struct SearchQuery {
     /// Number of results.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u16>,
+    /// What the results are sorted by; without it, the newest first.
+    #[param(inline, required = false)]
+    sort: Option<SortWord>,
+    /// Direction. By default titles and outcomes ascend, and the highest or latest comes first of others.
+    #[param(inline, required = false)]
+    order: Option<OrderWord>,
 }
 
-/// Instances whose text has the words, newest first.
+/// Instances whose text has the words, newest first unless sorted.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct Found {
     results: Vec<Match>,
@@ -83,7 +91,7 @@ pub(super) async fn search(
     if words.is_empty() {
         return Err(ErrorResponse::new(ProblemCode::InvalidRequest, "`q` is empty"));
     }
-    let limit = limit_of(query.limit)?;
+    let (limit, order) = (limit_of(query.limit)?, list_order(query.sort, query.order));
     let filter = Filter {
         chart: query.chart,
         except: query.except,
@@ -94,21 +102,31 @@ pub(super) async fn search(
         limit: PAGE,
         ..Filter::default()
     };
-    app.read(move |app| found(app, filter, &words, limit)).await.map(axum::Json)
+    app.read(move |app| found(app, filter, &words, (limit, order))).await.map(axum::Json)
 }
 
-fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Result<Found, ViewError> {
-    let reader = app.reader();
+fn found(
+    app: &App,
+    mut filter: Filter,
+    words: &[String],
+    (limit, order): (usize, Option<ListOrder>),
+) -> Result<Found, ViewError> {
+    let (reader, index) = (app.reader(), app.list_index());
     let (mut found, mut read) = (Found::default(), 0);
     // Ids are searched in all instances, by the store.
     if let [word] = words {
         let part = Some(word.clone());
-        let page = lists::page(reader, &Filter { part, limit: limit + 1, ..filter.clone() })?;
-        let rows = Row::with_states(reader, &page.rows)?;
+        let filter = Filter { part, limit: limit + 1, ..filter.clone() };
+        let page = match order {
+            Some(order) => lists::sorted_page(reader, index, &filter, (order, None))?.page,
+            None => lists::page(reader, &filter)?,
+        };
+        let rows = Row::indexed(reader, index, &page.rows)?;
         found.results.extend(rows.into_iter().map(|row| Match { excerpt: row.id.clone(), row }));
     }
     let by_id: HashSet<String> = found.results.iter().map(|found| found.row.id.clone()).collect();
-    while found.results.len() <= limit {
+    // The first of an order may be the oldest.
+    while order.is_some() || found.results.len() <= limit {
         let page = lists::page(reader, &filter)?;
         let restored = reader.snapshots(&page.rows)?;
         let mut matches: Vec<(InstanceRow, String)> = Vec::new();
@@ -128,7 +146,7 @@ fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Resul
             }
         }
         let rows: Vec<InstanceRow> = matches.iter().map(|(row, _)| row.clone()).collect();
-        let rows = Row::with_states(reader, &rows)?.into_iter().zip(matches);
+        let rows = Row::indexed(reader, index, &rows)?.into_iter().zip(matches);
         found.results.extend(rows.map(|(row, (_, excerpt))| Match { row, excerpt }));
         read += page.rows.len();
         filter.before = page.next;
@@ -137,7 +155,12 @@ fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Resul
             break;
         }
     }
-    found.results.sort_by_key(|found| std::cmp::Reverse(found.row.created_ms));
+    let order = order.unwrap_or(ListOrder { key: SortKey::Created, is_descending: true });
+    let value = |found: &Match| SortValue::of(&found.row, order.key);
+    match order.is_descending {
+        true => found.results.sort_by_cached_key(|found| Reverse(value(found))),
+        false => found.results.sort_by_cached_key(value),
+    }
     found.results.truncate(limit);
     Ok(found)
 }

@@ -4,10 +4,8 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::http::app::App;
@@ -22,7 +20,8 @@ const CHART_BYTES_MAX: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Whole(pub(crate) Bytes);
 
-pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Returns the request with its whole body, also in its extensions.
+pub(crate) async fn whole_body(app: &App, request: Request) -> Result<Request, ErrorResponse> {
     let (mut parts, body) = request.into_parts();
     let most = match parts.uri.path() {
         path if path.starts_with("/v1/charts") => CHART_BYTES_MAX,
@@ -32,15 +31,11 @@ pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: N
     let declared =
         parts.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > u64::try_from(most).unwrap_or(u64::MAX)) {
-        return too_large(most).into_response();
+        return Err(too_large(most));
     }
-    match read(body, most, app.patience().body).await {
-        Ok(bytes) => {
-            parts.extensions.insert(Whole(bytes.clone()));
-            next.run(Request::from_parts(parts, Body::from(bytes))).await
-        }
-        Err(problem) => problem.into_response(),
-    }
+    let bytes = read(body, most, app.patience().body).await?;
+    parts.extensions.insert(Whole(bytes.clone()));
+    Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
 async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, ErrorResponse> {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use tokio::sync::watch;
 
 use super::bodies::Whole;
-use crate::http::access::RequestCaller;
+use crate::http::access::caller_of;
 use crate::http::app::App;
 use crate::http::faults::ResponseCause;
 use crate::http::problem::{ErrorResponse, ProblemCode};
@@ -53,13 +53,9 @@ struct StoredResponse {
     cause: Option<ResponseCause>,
 }
 
-pub(crate) async fn once(
-    State(app): State<App>,
-    caller: Option<RequestCaller>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn once(app: &App, request: Request, next: Next) -> Response {
     let key = request.headers().get("idempotency-key").cloned();
+    let caller = key.as_ref().and_then(|_| caller_of(request.extensions()));
     let (Some(key), Some(caller)) = (key, caller) else { return next.run(request).await };
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
@@ -79,7 +75,7 @@ pub(crate) async fn once(
             let detail = "this key was used with another body; use a new key for each request";
             ErrorResponse::new(ProblemCode::IdempotencyConflict, detail).into_response()
         }
-        JoinOutcome::Again(answer) => wait(&app, &place, answer).await,
+        JoinOutcome::Again(answer) => wait(app, &place, answer).await,
         JoinOutcome::First(tell, answer) => {
             // Runs in a separate task, so that the operation completes even if the client disconnects.
             let (its_app, its_place) = (app.clone(), place.clone());
@@ -90,7 +86,7 @@ pub(crate) async fn once(
                 }
                 tell.send_replace(Some(answered));
             });
-            wait(&app, &place, answer).await
+            wait(app, &place, answer).await
         }
     }
 }

@@ -22,6 +22,20 @@ const NO_OUTPUT: &str = "[no output]";
 const NO_FILES: &str = "/dev/null";
 
 impl Scroll {
+    /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
+    pub(crate) fn learn(&mut self, entry: &JournalEntry) {
+        self.note_asks(entry);
+        match &entry.what {
+            EntryBody::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
+                self.messages.extend(data.get("text").as_str().map(str::to_owned));
+            }
+            EntryBody::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
+                self.take_calls(entry, data);
+            }
+            _ => drop(self.result_of(entry)),
+        }
+    }
+
     /// Returns the call and the result, if the entry is a result of a tool.
     pub(super) fn result_of(&mut self, entry: &JournalEntry) -> Option<(Value, String, Value)> {
         let result = match &entry.what {
@@ -87,9 +101,11 @@ impl Scroll {
         let mark = console.paint(style, mark);
         let content = result.get("content").as_str().unwrap_or_default();
         let tool = call.get("name").as_str().unwrap_or_default();
-        let is_edit = ["Edit", "Write"].contains(&tool) && !is_error;
+        // A program has its own names for its tools.
+        let is_edit =
+            !is_error && (["Edit", "Write"].contains(&tool) || result.get("diff").as_str().is_some());
         let is_plan = tool.starts_with("Plan");
-        let is_quiet = is_edit || is_plan || tool == "Read";
+        let is_quiet = is_edit || is_plan || (tool == "Read" && !is_error);
         let is_quiet = is_quiet || content.trim() == NO_OUTPUT;
         let first = if is_quiet { String::new() } else { agent::given(content) };
         let text = console.paint(TextStyle::Bold, &agent::call_words(call));

@@ -1,5 +1,4 @@
-//! Text and calls of an agent that is a program, in its reports. Its calls have no result in the journal until its turn
-//! ends, so a call is one line, with the lines that an edit changes.
+//! Text and calls of an agent that is a program, in its reports: like those of any other agent.
 
 use std::sync::Arc;
 
@@ -32,10 +31,20 @@ impl Scroll {
                 let rest = std::mem::take(&mut self.markdown).end(console);
                 self.print_rendered(&rest, console)
             }
-            ReportBody::Call(call) => self.tell_reported_call(&who, call, entry.seq, console),
+            ReportBody::Call(call) if call.get("result").is_null() => {
+                self.tell_reported_call(&who, call, entry.seq, console)
+            }
+            ReportBody::Call(call) => {
+                let result = call.get("result");
+                let diff = result.get("diff").as_str().map(str::to_owned);
+                let diff = diff.unwrap_or_else(|| self.diff_of(call, entry.seq));
+                self.output.clear();
+                self.tell_call(&who, (call, &diff), result, console)
+            }
         }
     }
 
+    /// Prints a call without a result: it was stopped, or an earlier release reported it.
     fn tell_reported_call(
         &mut self,
         who: &Arc<str>,
