@@ -180,6 +180,7 @@ impl HostBuilder {
             complaints: Mutex::new(Vec::new()),
             unperformed: AtomicUsize::new(0),
             endings: AtomicUsize::new(0),
+            endings_begun: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             next_key: AtomicI64::new(marks.instance + 1),
             next_inbound: AtomicI64::new(marks.inbound + 1),

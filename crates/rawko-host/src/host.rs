@@ -62,6 +62,8 @@ pub(crate) struct HostInner {
     pub(crate) unperformed: AtomicUsize,
     /// Clean-ups after ended instances that have not finished.
     pub(crate) endings: AtomicUsize,
+    /// Number of clean-ups that were begun.
+    pub(crate) endings_begun: AtomicUsize,
     /// Number of callers waiting for a commit.
     pub(crate) waiting: AtomicUsize,
     pub(crate) next_key: AtomicI64,
@@ -137,7 +139,7 @@ impl Host {
         let key = self.inner.reach(id)?;
         let receipt = self.inner.post_and_wait(key, Input::Cancel { reason }).await?;
         self.inner.adopt(id)?;
-        self.inner.endings_over().await;
+        self.inner.families_over().await;
         Ok(receipt)
     }
 

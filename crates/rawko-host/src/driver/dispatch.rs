@@ -21,6 +21,8 @@ pub(crate) enum DispatchJob {
     Nudge(InstanceKey),
     /// A deadline has passed.
     Due(DeadlineKind),
+    /// Report that all earlier jobs are done.
+    Barrier(mpsc::SyncSender<()>),
     Stop,
 }
 
@@ -38,6 +40,14 @@ impl Dispatch {
     pub(crate) fn send(&self, job: DispatchJob) {
         // After `Stop` the receiver is gone. The remaining work is on disk and resumes at the next start.
         let _ = self.jobs.send(job);
+    }
+
+    /// Waits until all jobs sent so far are done. Blocks the thread.
+    pub(crate) fn wait(&self) {
+        let (done, waiting) = mpsc::sync_channel(1);
+        self.send(DispatchJob::Barrier(done));
+        // An error means that the thread has ended, so there is nothing left to wait for.
+        let _ = waiting.recv();
     }
 }
 
@@ -62,6 +72,8 @@ fn run(host: &Weak<HostInner>, jobs: &mpsc::Receiver<DispatchJob>) {
             DispatchJob::Post(key, delivery) => host.post_or_complain(key, delivery),
             DispatchJob::Nudge(key) => host.attend(key),
             DispatchJob::Due(due) => host.handle_due(due),
+            // An error means that nobody waits any more.
+            DispatchJob::Barrier(done) => drop(done.send(())),
             DispatchJob::Stop => return,
         }
     }

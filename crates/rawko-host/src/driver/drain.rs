@@ -43,13 +43,13 @@ impl Host {
         self.inner.running().values().filter(|call| call.counts(wait)).count()
     }
 
-    /// Parks calls that have not begun, aborts running ones, waits for the clean-up after ended instances and until every
-    /// commit is on disk.
+    /// Parks calls that have not begun, aborts running ones, waits until the descendants of ended instances have ended too,
+    /// for the clean-up after all of them, and until every commit is on disk.
     pub async fn close(self) {
         let inner = self.inner;
         inner.draining.store(true, Ordering::SeqCst);
         inner.running().drain().for_each(|(_, call)| call.task.abort());
-        inner.endings_over().await;
+        inner.families_over().await;
         inner.dispatch.send(DispatchJob::Stop);
         // Waiting for the disk would block an async thread.
         let parked = tokio::task::spawn_blocking(move || {

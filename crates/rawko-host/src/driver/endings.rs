@@ -7,6 +7,12 @@ use std::sync::atomic::Ordering;
 use super::slot::InstanceSlot;
 use crate::host::HostInner;
 
+/// Rounds without an ending after which none follows: a message that reaches an instance during its commit is handled in
+/// the round after that.
+const QUIET_ROUNDS: u32 = 2;
+/// Limit on rounds. A family has fewer generations.
+const GENERATIONS_MAX: u32 = 1_000;
+
 impl HostInner {
     /// Begins the clean-up if the instance is over.
     pub(crate) fn clean_up(self: &Arc<Self>, slot: &InstanceSlot) {
@@ -15,12 +21,37 @@ impl HostInner {
             return;
         }
         self.endings.fetch_add(1, Ordering::SeqCst);
+        self.endings_begun.fetch_add(1, Ordering::SeqCst);
         let running = CleanUp(Arc::clone(self));
         let cleaning = hook(Arc::clone(&slot.id));
         self.runtime.spawn(async move {
             cleaning.await;
             drop(running);
         });
+    }
+
+    /// Waits until the descendants of ended instances have ended as well, and for all clean-ups. A parent ends before its
+    /// children, which end by messages: each round delivers those of one generation.
+    pub(crate) async fn families_over(self: &Arc<Self>) {
+        let mut quiet = 0;
+        for _ in 0..GENERATIONS_MAX {
+            self.endings_over().await;
+            if quiet == QUIET_ROUNDS {
+                return;
+            }
+            let begun = self.endings_begun.load(Ordering::SeqCst);
+            let inner = Arc::clone(self);
+            // Waiting for the disk would block an async thread.
+            let settled = tokio::task::spawn_blocking(move || {
+                inner.dispatch.wait();
+                inner.writer.flush();
+            });
+            if settled.await.is_err() {
+                return;
+            }
+            let is_quiet = begun == self.endings_begun.load(Ordering::SeqCst);
+            quiet = if is_quiet { quiet + 1 } else { 0 };
+        }
     }
 
     /// Waits for all clean-ups.

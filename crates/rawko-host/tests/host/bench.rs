@@ -40,6 +40,8 @@ pub(crate) struct Bench {
     acts: Arc<Mutex<HashMap<&'static str, Vec<Act>>>>,
     pub(crate) calls: Arc<Mutex<Vec<ServiceCall>>>,
     stopped: Arc<Mutex<Vec<String>>>,
+    /// Instances whose clean-up is complete.
+    pub(crate) cleaned: Arc<Mutex<Vec<String>>>,
     restart: HashMap<&'static str, OnRestart>,
     gate: Gate,
     cast: Option<Arc<dyn rawko_host::AgentResolver>>,
@@ -56,6 +58,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
         acts: Arc::default(),
         calls: Arc::default(),
         stopped: Arc::default(),
+        cleaned: Arc::default(),
         restart: HashMap::new(),
         gate: Gate::open(),
         cast: None,
@@ -108,7 +111,14 @@ impl Bench {
 
     fn services(&self) -> Services {
         let names: Vec<&'static str> = self.acts.lock().unwrap().keys().copied().collect();
-        let mut services = Services::new();
+        let cleaned = Arc::clone(&self.cleaned);
+        let mut services = Services::new().on_end(Arc::new(move |instance| {
+            let cleaned = Arc::clone(&cleaned);
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                cleaned.lock().unwrap().push(instance.to_string());
+            })
+        }));
         for name in names {
             let bench = self.clone();
             let run = move |call: ServiceCall| {

@@ -3,7 +3,7 @@
 use rawko_core::Value;
 use serde_json::json;
 
-use crate::bench::{bench, journal, rest, send, start};
+use crate::bench::{Act, bench, journal, rest, send, start};
 
 const PARENT: &str = "
 statechart:
@@ -112,6 +112,43 @@ statechart:
     send(&host, "x", "HIT").await;
     assert_eq!(rest(&host, "x").await, "waits [b]");
     assert_eq!(rest(&host, "y").await, "waits [b]");
+}
+
+/// A chart that invokes itself six times, one instance below the other; the first one ends on an event.
+const CHAIN: &str = "
+statechart:
+  id: chain
+  version: 1.0.0
+  initial: working
+  context: {left: 6}
+  states:
+    working:
+      invoke: {src: {expr: \"context.left > 0 ? 'statechart:chain' : 'job'\"}, input: {left: context.left - 1}}
+      on: {STOP: done}
+    done: {type: final}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_waits_for_the_clean_up_of_all_generations() {
+    for way in ["close", "cancel"] {
+        let bench = bench(&[CHAIN]).service("job", &[Act::Hang]);
+        let host = bench.host().await;
+        start(&host, "chain", json!({})).await;
+        bench.until_called(1).await;
+        match way {
+            "close" => {
+                send(&host, "i", "STOP").await;
+                host.close().await;
+            }
+            _ => drop(host.cancel("i", Value::str("enough")).await.unwrap()),
+        }
+        let mut cleaned = bench.cleaned.lock().unwrap().clone();
+        cleaned.sort();
+        // A message that reaches an ended instance has it cleaned up again.
+        cleaned.dedup();
+        let chain: Vec<String> = (0..7).map(|depth| format!("i{}", ".chain.0".repeat(depth))).collect();
+        assert_eq!(cleaned, chain, "{way}");
+    }
 }
 
 /// Without a limit of their number, small instances stay in memory and large ones do not.
