@@ -92,7 +92,7 @@ cancelled RunFailed
 fn a_task_streams_its_text_and_is_continued_with_a_message() {
     const SCRIPT: &str = "\
 - agent: writer
-  steps: [{text: A greeting., delay_ms: 1500}, {text: Hi., delay_ms: 1500}]
+  steps: [{text: A greeting., delay_ms: 2500}, {text: Hi., delay_ms: 2500}]
 - agent: arbiter
   steps:
     - data: {type: COMPLETE, reason: it is written, summary: it is written}

@@ -1,6 +1,6 @@
 //! `EndedFilter`: the calls whose end was already streamed. The host reports progress separately from the journal, so the
-//! last progress of a call may arrive after the step with its result; streamed then, it would belong to a call that
-//! never ends.
+//! progress of a call may arrive together with the step with its result: it is streamed before that step, and dropped after
+//! it, where it would belong to a call that never ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use rawko_host::{CallProgress, Partials};
 use rawko_store::StoreError;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::channels::ChannelWatch;
 use super::frames;
-use super::members::{Bundle, Group, Interest, Matters, StreamMember, StreamMembers};
+use super::members::{Bundle, Group, Matters, StreamMember, StreamMembers};
 use super::reader::RecordReader;
 use crate::http::app::App;
 
 /// Poll interval for records of other processes; the local host notifies immediately.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Progress events per batch.
-const PROGRESS_AT_ONCE: usize = 256;
+/// Progress events that are taken between two reads.
+const PROGRESS_AT_ONCE: usize = 4_096;
 
 pub(super) enum HubCommand {
     /// Adds a client that has everything up to `at`. The reply is the position from which it receives entries.
@@ -50,12 +50,13 @@ pub(super) struct Hub {
     watching: ChannelWatch,
     /// Text of running calls so far.
     partials: Partials,
+    /// Progress that was not streamed yet.
+    unsent: Vec<CallProgress>,
 }
 
 /// Reason why the hub woke up.
 enum Woken {
     Changed,
-    Batch(Vec<CallProgress>),
     Closing,
 }
 
@@ -72,6 +73,7 @@ impl Hub {
             seq: 0,
             watching: ChannelWatch::default(),
             partials: Partials::default(),
+            unsent: Vec::new(),
         };
         tokio::spawn(hub.run());
         sender
@@ -126,7 +128,7 @@ impl Hub {
                 return Some(());
             }
             changes.mark_unchanged();
-            match self.read().await {
+            match self.read(progress).await {
                 Some(true) => continue,
                 Some(false) => {}
                 // The store cannot be read, so clients cannot join.
@@ -135,11 +137,6 @@ impl Hub {
             self.admit().await;
             match self.wake(&mut changes, progress, closing).await {
                 Woken::Changed => {}
-                Woken::Batch(all) => {
-                    // A call starts after the step that requested it; clients receive them in that order.
-                    while self.read().await == Some(true) {}
-                    self.hand_out_progress(all).await;
-                }
                 Woken::Closing => return None,
             }
         }
@@ -160,7 +157,10 @@ impl Hub {
             }
             // An error means that the host is gone; the store can still be polled.
             Ok(()) = changes.changed() => Woken::Changed,
-            first = progress.recv() => Woken::Batch(heard(first, progress)),
+            first = progress.recv() => {
+                first.into_iter().for_each(|told| self.hear(told));
+                Woken::Changed
+            }
             () = tokio::time::sleep(LOOK_AGAIN) => Woken::Changed,
         }
     }
@@ -183,6 +183,10 @@ impl Hub {
     /// Adds the clients that have reached the hub's position, so that no entry is sent twice. Each first gets the text
     /// that running calls streamed so far.
     async fn admit(&mut self) {
+        // It is part of the text so far, and would be streamed once more.
+        if !self.unsent.is_empty() {
+            return;
+        }
         let seq = self.seq;
         let ready: Vec<_> = self.joining.extract_if(.., |(_, _, at, _)| *at <= seq).collect();
         for (group, member, _, reply) in ready {
@@ -204,11 +208,17 @@ impl Hub {
         }
     }
 
-    /// Streams new records. Returns whether there are more; `None` if the store cannot be read.
-    async fn read(&mut self) -> Option<bool> {
-        let (after, interest) = (self.seq, self.members.interest());
-        let told = self.blocking(move |reader| reader.read(after, &interest)).await?;
+    /// Streams new records, and progress. A client receives the progress of a call after the step that requested it, and
+    /// before the one with its result. Returns whether there are more records; `None` if the store cannot be read.
+    async fn read(&mut self, progress: &mut broadcast::Receiver<CallProgress>) -> Option<bool> {
+        let after = self.seq;
+        let records = self.blocking(move |reader| reader.records(after)).await?;
+        // A call reports its progress before its result is committed: what belongs before these records is here.
+        self.hear_all(progress);
+        let (unsent, interest) = (std::mem::take(&mut self.unsent), self.members.interest());
+        let told = self.blocking(move |reader| reader.serialize(after, &records, unsent, &interest)).await?;
         self.seq = told.seq;
+        self.unsent = told.unsent;
         self.members.tell(told.bundle, Matters::Yes);
         if let (Ok(serving), Some(own)) = (self.app.channels(), self.own.upgrade()) {
             told.channels.into_iter().for_each(|name| self.watching.one(name, serving, &own));
@@ -216,15 +226,20 @@ impl Hub {
         Some(told.is_full)
     }
 
-    async fn hand_out_progress(&mut self, all: Vec<CallProgress>) {
-        all.iter().for_each(|told| self.partials.note(told));
-        let interest: Interest = self.members.interest();
-        if all.is_empty() || !interest.is_about_instances() {
-            return;
+    /// Takes queued progress events. Dropped ones are recoverable from the journal.
+    fn hear_all(&mut self, progress: &mut broadcast::Receiver<CallProgress>) {
+        while self.unsent.len() < PROGRESS_AT_ONCE {
+            match progress.try_recv() {
+                Ok(told) => self.hear(told),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
         }
-        if let Some(bundle) = self.blocking(move |reader| reader.progress(&all, &interest)).await {
-            self.members.tell(bundle, Matters::No);
-        }
+    }
+
+    fn hear(&mut self, told: CallProgress) {
+        self.partials.note(&told);
+        self.unsent.push(told);
     }
 
     /// Runs a blocking store read on the blocking pool.
@@ -248,18 +263,4 @@ impl Hub {
             self.watching.all(serving, &own);
         }
     }
-}
-
-/// Drains queued progress events. Dropped events are recoverable from the journal.
-fn heard(
-    first: Result<CallProgress, RecvError>,
-    progress: &mut broadcast::Receiver<CallProgress>,
-) -> Vec<CallProgress> {
-    let mut all: Vec<CallProgress> = first.into_iter().collect();
-    while all.len() < PROGRESS_AT_ONCE
-        && let Ok(next) = progress.try_recv()
-    {
-        all.push(next);
-    }
-    all
 }

@@ -34,6 +34,8 @@ pub(super) struct RecordBatch {
     pub(super) is_full: bool,
     /// Channels with changes.
     pub(super) channels: Vec<String>,
+    /// Progress that follows records to come.
+    pub(super) unsent: Vec<CallProgress>,
 }
 
 impl RecordReader {
@@ -43,16 +45,33 @@ impl RecordReader {
     }
 
     /// Returns the records after a position.
-    pub(super) fn read(&mut self, after: u64, interest: &Interest) -> Result<RecordBatch, StoreError> {
-        let records = self.app.reader().store().tail(after, RECORDS_PER_READ)?;
+    pub(super) fn records(&self, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.app.reader().store().tail(after, RECORDS_PER_READ)
+    }
+
+    /// Serializes the records after a position, and progress: that of a call before the record with its result, the rest
+    /// at the end.
+    pub(super) fn serialize(
+        &mut self,
+        after: u64,
+        records: &[Record],
+        mut unsent: Vec<CallProgress>,
+        interest: &Interest,
+    ) -> Result<RecordBatch, StoreError> {
+        unsent.retain(|one| interest.is_about_instances() && !self.ended.covers(one));
         let mut told = RecordBatch {
             bundle: Bundle::default(),
             seq: records.last().map_or(after, |record| record.seq),
             is_full: records.len() == RECORDS_PER_READ,
             channels: Vec::new(),
+            unsent,
         };
-        for record in &records {
+        for record in records {
             self.tell(record, interest, &mut told)?;
+        }
+        if !told.is_full {
+            let rest = std::mem::take(&mut told.unsent);
+            self.progress(&rest, interest, &mut told.bundle)?;
         }
         if self.player.met() > MET_MAX {
             self.player.forget_all();
@@ -86,6 +105,8 @@ impl RecordReader {
         };
         if in_detail {
             self.ended.note(&entry);
+            let ended: Vec<_> = told.unsent.extract_if(.., |one| self.ended.covers(one)).collect();
+            self.progress(&ended, interest, &mut told.bundle)?;
             let frame = frames::whole(&entry);
             groups.for_each(|group| told.bundle.add(group, &frame));
         }
@@ -98,18 +119,15 @@ impl RecordReader {
         Ok(())
     }
 
-    /// Serializes progress for the clients of the instances. Progress after the result of a call is dropped.
-    pub(super) fn progress(
+    /// Serializes progress for the clients of the instances.
+    fn progress(
         &mut self,
         all: &[CallProgress],
         interest: &Interest,
-    ) -> Result<Bundle, StoreError> {
+        bundle: &mut Bundle,
+    ) -> Result<(), StoreError> {
         let store = self.app.reader().store();
-        let mut bundle = Bundle::default();
         for one in all {
-            if self.ended.covers(one) {
-                continue;
-            }
             let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
             let mut groups = interest.in_detail(&kin).peekable();
             if groups.peek().is_some() {
@@ -117,7 +135,7 @@ impl RecordReader {
                 groups.for_each(|group| bundle.add(group, &frame));
             }
         }
-        Ok(bundle)
+        Ok(())
     }
 
     /// Serializes the text so far of the calls that still run.
@@ -126,11 +144,13 @@ impl RecordReader {
         for one in all {
             let store = self.app.reader().store();
             let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
-            if interest.in_detail(&kin).next().is_some() && self.is_open(one) {
+            if interest.in_detail(&kin).next().is_some() && !self.ended.covers(one) && self.is_open(one) {
                 open.push(one.clone());
             }
         }
-        self.progress(&open, interest)
+        let mut bundle = Bundle::default();
+        self.progress(&open, interest, &mut bundle)?;
+        Ok(bundle)
     }
 
     /// Returns true if a call has no result yet.
