@@ -21,11 +21,14 @@ import tarfile
 import tempfile
 import zipfile
 
+import notices
 import sbom
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "1577836800"))
+# The licence texts of other people's crates.
+NOTICES = "THIRD-PARTY.txt"
 SUMMARY = "The statechart runtime for AI agents"
 # ELF machine number: names of the architecture for files, Node, Debian and Homebrew.
 MACHINES = {62: ("x86_64", "x64", "amd64", "x86_64"), 183: ("aarch64", "arm64", "arm64", "arm64")}
@@ -102,15 +105,16 @@ def metadata():
     return subprocess.run([os.environ.get("CARGO", "cargo"), *command], check=True, stdout=subprocess.PIPE).stdout
 
 
-def documents():
+def documents(values):
     """Returns the files that accompany the binary everywhere."""
-    return [(name, (ROOT / name).read_bytes(), 0o644) for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")]
+    own = [(name, (ROOT / name).read_bytes(), 0o644) for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")]
+    return [*own, (NOTICES, values[NOTICES], 0o644)]
 
 
 def tarball(payload, values, level):
     folder = f"rawko-{values['VERSION']}-linux-{payload.arch}"
     entries = [("bin/rawko", payload.data, 0o755), ("install.sh", template("install.sh", values), 0o755)]
-    entries += documents() + [("CHANGELOG.md", (ROOT / "CHANGELOG.md").read_bytes(), 0o644)]
+    entries += documents(values) + [("CHANGELOG.md", (ROOT / "CHANGELOG.md").read_bytes(), 0o644)]
     entries += [(f"docker/{name}", template(name, values), 0o644) for name in ("Dockerfile", "compose.yaml")]
     entries.append(("docker/state/README", b"The state directory of rawko.\n", 0o644))
     return f"{folder}.tar.gz", tar([(f"{folder}/{name}", data, mode) for name, data, mode in entries], level)
@@ -118,7 +122,7 @@ def tarball(payload, values, level):
 
 def npm(payload, values, level):
     entries = [("bin/rawko", payload.data, 0o755), ("package.json", template("npm.json", values), 0o644)]
-    entries += documents()
+    entries += documents(values)
     return f"rawko-{values['VERSION']}.tgz", tar([(f"package/{n}", data, mode) for n, data, mode in entries], level)
 
 
@@ -130,7 +134,7 @@ def wheel(payload, values, level):
     kind = f"Wheel-Version: 1.0\nGenerator: rawko\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     entries = [(f"rawko-{version}.data/scripts/rawko", payload.data, 0o755)]
     entries += [(f"{info}/METADATA", about, 0o644), (f"{info}/WHEEL", kind, 0o644)]
-    entries += [(f"{info}/licenses/{n}", data, mode) for n, data, mode in documents() if n.startswith("LICENSE")]
+    entries += [(f"{info}/licenses/{n}", data, mode) for n, data, mode in documents(values) if n != "README.md"]
     record = "".join(f"{name},sha256={url_hash(data)},{len(data)}\n" for name, data, _ in entries)
     entries.append((f"{info}/RECORD", (record + f"{info}/RECORD,,\n").encode(), 0o644))
     raw = io.BytesIO()
@@ -154,6 +158,7 @@ def debian(payload, values, level):
         ("./usr/bin/rawko", payload.data, 0o755),
         ("./usr/share/doc/rawko/copyright", template("copyright", values), 0o644),
         ("./usr/share/doc/rawko/changelog.gz", changes, 0o644),
+        (f"./usr/share/doc/rawko/{NOTICES}", values[NOTICES], 0o644),
     ]
     size = sum(len(data) for _, data, _ in files) // 1024 + 1
     control = template("control", values | {"INSTALLED_KB": size})
@@ -189,6 +194,7 @@ def main():
     values = {
         "VERSION": bill.version, "SUMMARY": SUMMARY, "ARCH": payload.arch, "NODE_ARCH": payload.node_arch,
         "DEBIAN_ARCH": payload.debian_arch, "BREW_ARCH": payload.brew_arch, "GLIBC": f"2.{payload.glibc_minor}",
+        NOTICES: notices.document(bill, ROOT),
     }
     out = asked.out.resolve()
     marker = out / "SHA256SUMS"

@@ -5,7 +5,9 @@ prefix=${HOME:?set HOME or pass --prefix}/.local
 uninstall=no
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix) prefix=${2:?--prefix needs a folder}; shift 2 ;;
+        --prefix)
+            [ $# -ge 2 ] || { echo "install.sh: --prefix needs a folder" >&2; exit 2; }
+            prefix=$2; shift 2 ;;
         --uninstall) uninstall=yes; shift ;;
         -h|--help)
             echo "Usage: install.sh [--prefix DIR] [--uninstall]"
@@ -35,7 +37,9 @@ mkdir -p "$prefix/bin" "$prefix/share/doc/rawko"
 cp "$here/bin/rawko" "$prefix/bin/.rawko.$$"
 chmod 755 "$prefix/bin/.rawko.$$"
 mv -f "$prefix/bin/.rawko.$$" "$prefix/bin/rawko"
-cp "$here/LICENSE-APACHE" "$here/LICENSE-MIT" "$here/README.md" "$here/CHANGELOG.md" "$prefix/share/doc/rawko/"
+for name in LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt README.md CHANGELOG.md; do
+    cp "$here/$name" "$prefix/share/doc/rawko/"
+done
 echo "installed $("$prefix/bin/rawko" --version) as $prefix/bin/rawko"
 case ":$PATH:" in
     *":$prefix/bin:"*) echo "next: rawko demo" ;;

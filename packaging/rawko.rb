@@ -11,7 +11,7 @@ class Rawko < Formula
 
   def install
     bin.install "bin/rawko"
-    doc.install "README.md", "CHANGELOG.md"
+    doc.install "README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt"
   end
 
   test do

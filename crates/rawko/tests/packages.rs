@@ -124,6 +124,28 @@ fn dpkg_installs_the_debian_package() {
     assert!(fields.contains("Depends: libc6 (>= 2."), "{fields}");
 }
 
+/// Most licences ask that a copy carries their text.
+#[test]
+fn every_package_carries_the_licences_of_its_crates() {
+    let machine = Machine::new();
+    let listings = [
+        ("tar -tzf", ".tar.gz"),
+        ("tar -tzf", ".tgz"),
+        ("python3 -m zipfile -l", ".whl"),
+        ("dpkg-deb --contents", ".deb"),
+    ];
+    for (list, ending) in listings {
+        let listed = machine.shell("nothing", &format!("{list} {}", package(ending)));
+        assert!(listed.contains("/THIRD-PARTY.txt"), "{ending}: {listed}");
+    }
+    let line = format!("tar -xzOf {} --wildcards '*/THIRD-PARTY.txt'", package(".tar.gz"));
+    let texts = machine.shell("nothing", &line);
+    for name in ["tokio@1.", "ring@0.", "serde_json@1.", "Permission is hereby granted"] {
+        assert!(texts.contains(name), "{name}");
+    }
+    assert!(!texts.contains("rawko-core"));
+}
+
 #[test]
 fn checksums_and_bill_of_materials_cover_what_is_shipped() {
     let machine = Machine::new();
