@@ -181,6 +181,7 @@ try {
   await picture('tasks', '#/tasks', '.virtual-row:has-text("changelog")');
   await picture('instances', '#/instances', '.virtual-row:has-text("order-1041")');
   await picture('step', '#/instances/order-1043?tab=step&step=2', '.story-lines li');
+  await picture('approvals', '#/approvals', '.ask >> nth=2');
   await picture('approval', '#/instances/order-1047', '.ask', { colorScheme: 'dark' });
   await server.post('channels/standup/messages', { text: 'Good morning. What is new?', by: 'kim' });
   await picture('channel', '#/channels/standup', '.message.by-agent >> nth=2');
