@@ -69,6 +69,22 @@ test('a question is answered and a form filled in', async () => {
   await close();
 });
 
+test('on a phone a request is before the drawing', async () => {
+  await server.post('instances', { chart: 'order', id: 'order-phone', input: { amount: 300 } });
+  const top = async (options) => {
+    const { page, close } = await visit(browser, server.address, '#/instances/order-phone', options);
+    await page.waitForSelector('.ask:has-text("Pay 300?")');
+    await page.waitForSelector('.drawing svg');
+    const tops = await page.evaluate(() => ['.ask', '.drawing-card'].map((it) => document.querySelector(it).getBoundingClientRect().top));
+    await close();
+    return tops;
+  };
+  const [ask, drawing] = await top({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  assert.ok(ask < drawing, `${ask} is above ${drawing}`);
+  assert.ok(ask < 844, 'it is on the screen');
+  await server.post('instances/order-phone/cancel', {});
+});
+
 test('an instance that is not there yet shows up, and a denial leads where the chart says', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/order-2', { expected: [/404/] });
   await page.waitForSelector('text=Instance order-2 not found');

@@ -64,18 +64,21 @@ def say(**message):
     print(json.dumps(message), flush=True)
 name = os.environ["RAWKO_AGENT"]
 say(type="register", protocol=1, agent=name, observe=False)
-said = False
+asked = said = False
+reported = set()
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "turn_granted":
         channel, turn = message["channel"], message["turn"]
-        asked = any(entry["kind"] == "person" for entry in message["messages"])
-        if name == "scribe" and sum(entry["kind"] == "agent" for entry in message["messages"]) > 1:
-            continue
-        if asked and not said:
+        asked = asked or any(entry["kind"] == "person" for entry in message["messages"])
+        reported.update(entry["from"] for entry in message["messages"] if entry["kind"] == "agent")
+        # The scribe sums up what the others reported, and keeps the turn.
+        is_due = name != "scribe" or len(reported - {name}) > 1
+        if asked and is_due and not said:
             said = True
             say(type="message", channel=channel, turn=turn, text=LINES.get(name, "PASS"))
-        say(type="turn_complete", channel=channel, turn=turn)
+        if name != "scribe" or not said:
+            say(type="turn_complete", channel=channel, turn=turn)
 `;
 
 const CHANNELS = `turns:
@@ -178,9 +181,10 @@ try {
   await picture('tasks', '#/tasks', '.virtual-row:has-text("changelog")');
   await picture('instances', '#/instances', '.virtual-row:has-text("order-1041")');
   await picture('step', '#/instances/order-1043?tab=step&step=2', '.story-lines li');
+  await picture('approvals', '#/approvals', '.ask >> nth=2');
   await picture('approval', '#/instances/order-1047', '.ask', { colorScheme: 'dark' });
   await server.post('channels/standup/messages', { text: 'Good morning. What is new?', by: 'kim' });
-  await picture('channel', '#/channels/standup', '.message.by-agent >> nth=1');
+  await picture('channel', '#/channels/standup', '.message.by-agent >> nth=2');
   await picture('chart', '#/charts/new', '.verdict', {
     act: async (page) => {
       await page.fill('.editor-text', DOOR);

@@ -11,8 +11,8 @@ const { differences, lineDifferences } = await load('diff');
 const { href, parse } = await load('route');
 const { schemaOf } = await load('forms');
 const { Journal } = await load('journal');
-const { hunksOf, sideBySide } = await load('patch');
-const { printable } = await load('printable');
+const { hunksBetween, hunksOf, sideBySide } = await load('patch');
+const { printable, withoutStyles } = await load('printable');
 const { markOf } = await load('timeline');
 const { arranged } = await load('turns');
 const { age, brief, compact, cost, duration, tone, waiting } = await load('words');
@@ -201,6 +201,16 @@ test('a unified diff is read into numbered lines, and paired for two columns', (
   const rows = sideBySide(hunks[0].lines).map((row) => row.map((line) => line?.text ?? null));
   assert.deepEqual(rows, [['one', 'one'], ['two', '2'], [null, 'zwei'], ['three', 'three']]);
   assert.deepEqual(hunksOf('Binary files a/x and b/x differ\n'), []);
+});
+
+test('only colours are left out of the output of a program', () => {
+  assert.equal(withoutStyles('\u001b[1;31mFAILED\u001b[0m a\u001b[K \u001b[2J'), 'FAILED a \u001b[2J');
+});
+
+test('an edit has the line numbers of its file, or none', () => {
+  const numbers = (start) => hunksBetween('one\ntwo\n', 'one\n2\nzwei\n', start)[0].lines.map((line) => [line.kind, line.before, line.after]);
+  assert.deepEqual(numbers(11), [['kept', 11, 11], ['gone', 12, null], ['new', null, 12], ['new', null, 13]]);
+  assert.deepEqual(numbers(null), [['kept', null, null], ['gone', null, null], ['new', null, null], ['new', null, null]]);
 });
 
 test('results join their calls, in any order, and noise is left out', () => {

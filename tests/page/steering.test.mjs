@@ -125,7 +125,8 @@ test('a task is followed, steered, paused, answered, undone and continued', asyn
     const call = page.locator('.turn.kind-calls:has-text("Bash touch made.txt")');
     assert.equal(await call.count(), 1);
     assert.equal(await page.locator('.turn.kind-gets').count(), 0, 'no result stands apart');
-    await page.waitForSelector('.turn.kind-calls:has-text("Edit notes.md") .line.new:has-text("colour: Blue")');
+    // The line number is that of the file.
+    await page.waitForSelector('.turn.kind-calls:has-text("Edit notes.md") .line.new:has-text("colour: Blue") [data-number="3"]');
   });
 
   await t.test('the changes are read, file by file, by step and side by side', async () => {

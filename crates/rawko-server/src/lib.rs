@@ -38,9 +38,9 @@ pub use http::{
     AgentHealth, AgentInfo, App, AppOptions, ChangedFile, Changes, ChangesRequest, ChartCoverage, ChartFile,
     ChartOrigin, ChartTests, CheckpointInfo, ContinueRequest, DoctorCheck, ErrorResponse, HealthState,
     HttpServer, HttpTimeouts, LinkIssuer, MessageFormat, NewAttachment, NewLimits, NewScenario, NewTask,
-    NoProject, NotifyOptions, ProblemCode, ProjectService, RaiseRequest, Rate, Receiver, SaveChart,
-    ScenarioResult, ServedTriggers, ServerSettings, SettingsText, TriggerRunner, UndoRequest, Undone,
-    Working, openapi_document, serve_metrics,
+    NoProject, NotifyOptions, ProblemCode, ProjectFuture, ProjectService, RaiseRequest, Rate, Receiver,
+    SaveChart, ScenarioResult, ServedTriggers, ServerSettings, SettingsText, TriggerRunner, UndoRequest,
+    Undone, openapi_document, serve_metrics,
 };
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, serve_mcp, serve_mcp_stdio};

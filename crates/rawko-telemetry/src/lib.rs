@@ -7,8 +7,8 @@
 //! use rawko_telemetry::{TelemetryPlan, Telemetry};
 //!
 //! // Without traces, logs or metrics there is no observer, and the host does no work for telemetry.
-//! let nobody = Telemetry::start(TelemetryPlan::default(), Arc::new(MemoryStore::new()))?;
-//! assert!(nobody.is_none());
+//! let telemetry = Telemetry::start(TelemetryPlan::default(), Arc::new(MemoryStore::new()))?;
+//! assert!(telemetry.is_none());
 //!
 //! let plan = TelemetryPlan { metrics: true, ..TelemetryPlan::default() };
 //! let telemetry = Telemetry::start(plan, Arc::new(MemoryStore::new()))?.ok_or("metrics were asked for")?;

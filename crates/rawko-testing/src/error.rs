@@ -28,7 +28,7 @@ pub enum TestError {
         source: io::Error,
     },
     /// A scenario file does not exist.
-    #[error("there is no file `{name}`")]
+    #[error("file `{name}` not found")]
     NoFile {
         /// Path as shown in reports, without a leading `./`.
         name: String,

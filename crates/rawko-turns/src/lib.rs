@@ -8,8 +8,8 @@
 //! let effects = reduce(&mut channel, assigned, 0)?;
 //! assert!(matches!(effects.last(), Some(ChannelEffect::Granted { agent, .. }) if agent == &"ada".into()));
 //!
-//! let said = ChannelEvent::AgentSpoke { agent: "ada".into(), turn: None, id: None, text: "Hello. TURN_COMPLETE".into() };
-//! let effects = reduce(&mut channel, said, 1_000)?;
+//! let spoke = ChannelEvent::AgentSpoke { agent: "ada".into(), turn: None, id: None, text: "Hello. TURN_COMPLETE".into() };
+//! let effects = reduce(&mut channel, spoke, 1_000)?;
 //! assert!(matches!(&effects[0], ChannelEffect::Posted(message) if message.text == "Hello."));
 //! assert!(channel.turn.is_none());
 //! # Ok::<(), rawko_turns::ChannelRefusal>(())

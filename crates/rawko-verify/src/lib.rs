@@ -66,7 +66,7 @@ pub use explore::ExplorationLimits;
 pub use graph::Counterexample;
 pub use manifest::manifest;
 pub use model::Model;
-pub use reachable::{Reached, reachable};
+pub use reachable::{ReachableStates, reachable};
 pub use report::{PropertyReport, PropertyVerdict, VerifyReport};
 pub use separate::verify;
 pub use visited::Storage;

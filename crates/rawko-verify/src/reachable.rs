@@ -11,7 +11,7 @@ use crate::model::Model;
 
 /// The extent of an exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct ReachableStates {
     /// Number of visited states.
     pub states: usize,
     /// True if these are all states that the default input reaches.
@@ -25,7 +25,7 @@ pub fn reachable(
     world: &World,
     limits: &ExplorationLimits<'_>,
     visit: &dyn Fn(&Snapshot),
-) -> Option<Reached> {
+) -> Option<ReachableStates> {
     let model = charts.first()?;
     let input = Value::Map(Arc::default());
     let mode = if model.analysis.undecided.is_empty() { Mode::Concrete } else { Mode::Decided };
@@ -34,5 +34,5 @@ pub fn reachable(
     shared.visit = Some(visit);
     let explored = Explorer::new(model, false, &mut shared).run(input);
     let is_whole = explored.graph.complete && explored.gaps.is_empty();
-    Some(Reached { states: explored.graph.nodes.len(), is_whole })
+    Some(ReachableStates { states: explored.graph.nodes.len(), is_whole })
 }

@@ -1,4 +1,4 @@
-//! `Visited`: the identities of all states that an exploration has found, with their numbers. Keys are stored behind one
+//! `StateTable`: the identities of all states that an exploration has found, with their numbers. Keys are stored behind one
 //! another, and the table holds their numbers with a part of their hash. With hash compaction only hashes are stored.
 
 /// Whether two states with the same hash are compared.
@@ -12,7 +12,7 @@ pub enum Storage {
 }
 
 #[derive(Debug)]
-pub(crate) struct Visited {
+pub(crate) struct StateTable {
     storage: Storage,
     /// The number of a state plus one (0: free), with the upper half of its hash. The place of a slot are the first bits of
     /// that half, so that a larger table is filled in order and without the keys.
@@ -29,7 +29,7 @@ pub(crate) struct Visited {
 
 const SLOTS_FIRST: usize = 64;
 
-impl Visited {
+impl StateTable {
     pub(crate) fn new(storage: Storage) -> Self {
         Self {
             storage,
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn keys_are_found_again_and_others_are_new() {
         for storage in [Storage::Exact, Storage::Compact] {
-            let mut visited = Visited::new(storage);
+            let mut visited = StateTable::new(storage);
             let keys: Vec<Vec<u8>> =
                 (0..5_000u32).map(|n| n.to_le_bytes()[..1 + n as usize % 4].to_vec()).collect();
             let mut known: std::collections::BTreeMap<Vec<u8>, u32> = std::collections::BTreeMap::new();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_length_have_no_ends_until_another_comes() {
-        let mut visited = Visited::new(Storage::Exact);
+        let mut visited = StateTable::new(Storage::Exact);
         for number in 0..1_000u32 {
             assert_eq!(visited.insert(&number.to_le_bytes()), Ok(number));
         }

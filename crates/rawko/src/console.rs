@@ -11,7 +11,7 @@ use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
 use crate::failure::CommandFailure;
-use crate::live_area::{Frame, LiveArea, wrapped};
+use crate::live_area::{Frame, LiveArea, wrapped, wrapped_hanging};
 use crate::marks::ColourMarks;
 pub(crate) use crate::marks::TextStyle;
 use crate::session::leave_terminal;
@@ -87,14 +87,8 @@ impl Console {
     /// Writes a line to stdout, on a terminal broken between words with its following lines indented. Programs get it as it is.
     pub(crate) fn paragraph(&mut self, text: &str, indent: usize) -> Result<(), CommandFailure> {
         let Some((columns, _)) = self.size() else { return self.line(text) };
-        for line in text.lines() {
-            let mut lead = String::new();
-            for part in wrapped(line, columns.saturating_sub(indent).max(10)) {
-                self.line(&format!("{lead}{part}"))?;
-                lead = " ".repeat(indent);
-            }
-        }
-        Ok(())
+        let mut lines = text.lines().flat_map(|line| wrapped_hanging(line, columns.max(10), indent));
+        lines.try_for_each(|line| self.line(&line))
     }
 
     /// Writes text that is ready for the terminal.
@@ -129,6 +123,11 @@ impl Console {
             true => self.marks.painted(style, text),
             false => printable(text).into_owned(),
         }
+    }
+
+    /// Returns a text as `line` writes it, for a line editor that writes to the terminal itself.
+    pub(crate) fn ready(&self, text: &str) -> String {
+        hidden(&self.marks.resolved(text)).into_owned()
     }
 
     /// Writes text to stdout.

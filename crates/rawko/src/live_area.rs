@@ -8,6 +8,9 @@ use crate::marks::{ColourMarks, mark_length};
 /// Lines of an unfinished paragraph that are shown; the whole paragraph is printed once it ends.
 const PARTIAL_LINES_MAX: usize = 8;
 
+/// The indent of following lines where a larger one does not fit.
+const HANGING_MIN: usize = 4;
+
 /// The content of the area: lines that may contain colours, and the place of the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -175,7 +178,18 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     ready_wrapped(&ColourMarks::of_process().measurable(text), columns)
 }
 
+/// Returns the lines of a text as `wrapped` does, with the following lines of each paragraph indented. An indent that
+/// leaves less than half of the columns is reduced.
+pub(crate) fn wrapped_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let indent = if indent > columns / 2 { HANGING_MIN.min(columns / 2) } else { indent };
+    ready_hanging(&ColourMarks::of_process().measurable(text), columns, indent)
+}
+
 fn ready_wrapped(text: &str, columns: usize) -> Vec<String> {
+    ready_hanging(text, columns, 0)
+}
+
+fn ready_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     for paragraph in text.split('\n') {
@@ -187,10 +201,11 @@ fn ready_wrapped(text: &str, columns: usize) -> Vec<String> {
                     None => String::new(),
                 };
                 lines.push(line.trim_end().to_owned());
-                line = rest;
+                let is_space = piece == " " && rest.is_empty();
+                line = " ".repeat(indent) + &rest;
                 taken = ready_width(&line);
                 last_space = None;
-                if piece == " " && line.is_empty() {
+                if is_space {
                     continue;
                 }
             }
@@ -220,6 +235,10 @@ mod tests {
         assert_eq!(wrapped("日本語", 3), ["日", "本", "語"]);
         assert_eq!(ready_width("\x1b[32mok\x1b[0m"), 2);
         assert_eq!((fitted("\tx", 5), fitted("\txy", 5)), ("    x".to_owned(), "    …".to_owned()));
+        assert_eq!(wrapped_hanging("one two three four", 10, 2), ["one two", "  three", "  four"]);
+        assert_eq!(wrapped_hanging("  run      the tests", 20, 9), ["  run      the tests"]);
+        assert_eq!(wrapped_hanging("  run      the tests", 19, 9), ["  run      the", "         tests"]);
+        assert_eq!(wrapped_hanging("  run      the tests", 17, 9), ["  run      the", "    tests"]);
         assert_eq!(wrapped("a\tb c", 6), ["a    b", "c"]);
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn ask(console: &mut Console) -> Result<Option<ProviderKey>, CommandF
         let Some(line) = answer(&mut editor, "number, or Enter to skip: ")? else { return Ok(None) };
         match line.trim().parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?)) {
             Some((variable, _)) => break *variable,
-            None => console.line(&format!("a number from 1 to {}", choices.len()))?,
+            None => console.line(&format!("enter a number from 1 to {}", choices.len()))?,
         }
         console.flush()?;
     };
@@ -66,6 +66,7 @@ pub(crate) fn try_out(
     let (settings, _) = rawko_host::Settings::read_in(dir, &environment);
     let (providers, _) = Providers::of_settings(&settings, dir);
     let model = providers.default_model().unwrap_or_default().to_owned();
+    console.note(TextStyle::Dim, "trying", &format!("one small request to {model}"));
     let tried = hosting::block_on(async { Ok(try_model(&providers, "default").await) })?;
     match tried {
         Ok(_) => console.note(TextStyle::Good, "ok", &format!("{model} answers")),

@@ -2,7 +2,7 @@
 
 use super::Untranslatable;
 use super::literals::text_literal;
-use super::piece::{Binding, Translated};
+use super::piece::{Binding, Translation};
 use super::syntax::Js;
 use super::translate::Translator;
 use super::types::{JsType, type_of};
@@ -11,7 +11,7 @@ pub(super) fn call(
     translator: Translator<'_>,
     function: &Js,
     arguments: &[Js],
-) -> Result<Translated, Untranslatable> {
+) -> Result<Translation, Untranslatable> {
     match function {
         Js::Name(name) => plain_call(translator, name, arguments),
         Js::Member(object, method) => match &**object {
@@ -29,12 +29,12 @@ fn plain_call(
     translator: Translator<'_>,
     name: &str,
     arguments: &[Js],
-) -> Result<Translated, Untranslatable> {
+) -> Result<Translation, Untranslatable> {
     match (name, arguments) {
         ("In", [Js::Text(state)]) => match translator.variables.states.get(state) {
-            Some(Some(path)) => Ok(Translated::tight(format!("stateIn({})", text_literal(path)))),
+            Some(Some(path)) => Ok(Translation::tight(format!("stateIn({})", text_literal(path)))),
             // Neither a history nor an unknown state is ever active.
-            Some(None) | None => Ok(Translated::constant(false.into())),
+            Some(None) | None => Ok(Translation::constant(false.into())),
         },
         ("In", _) => Err(Untranslatable::foreign("`In` of a computed name")),
         ("Number" | "parseInt" | "parseFloat", [value, ..]) => {
@@ -50,7 +50,7 @@ fn math_call(
     translator: Translator<'_>,
     method: &str,
     arguments: &[Js],
-) -> Result<Translated, Untranslatable> {
+) -> Result<Translation, Untranslatable> {
     match (method, arguments.len()) {
         ("abs" | "floor" | "ceil" | "round", 1) | ("min" | "max", 1..) => {
             apply(translator, method, arguments)
@@ -61,9 +61,9 @@ fn math_call(
     }
 }
 
-fn power(translator: Translator<'_>, base: &Js, exponent: &Js) -> Result<Translated, Untranslatable> {
+fn power(translator: Translator<'_>, base: &Js, exponent: &Js) -> Result<Translation, Untranslatable> {
     let (base, exponent) = (translator.value(base)?, translator.value(exponent)?);
-    Ok(Translated::power(&base, &exponent))
+    Ok(Translation::power(&base, &exponent))
 }
 
 fn library_call(
@@ -71,7 +71,7 @@ fn library_call(
     root: &str,
     method: &str,
     arguments: &[Js],
-) -> Result<Translated, Untranslatable> {
+) -> Result<Translation, Untranslatable> {
     match (root, method, arguments) {
         ("JSON", "stringify", [value, ..]) => apply(translator, "json", std::slice::from_ref(value)),
         ("JSON", "parse", [value]) => apply(translator, "parse_json", std::slice::from_ref(value)),
@@ -89,7 +89,7 @@ fn method_call(
     object: &Js,
     method: &str,
     arguments: &[Js],
-) -> Result<Translated, Untranslatable> {
+) -> Result<Translation, Untranslatable> {
     let with_object = || {
         let mut all = vec![object.clone()];
         all.extend_from_slice(arguments);
@@ -106,7 +106,7 @@ fn method_call(
         ("toString", []) => apply(translator, "string", &with_object()),
         ("startsWith", [_]) => apply(translator, "starts_with", &with_object()),
         ("endsWith", [_]) => apply(translator, "ends_with", &with_object()),
-        ("indexOf", [_]) => Ok(Translated::coalesce(&apply(translator, "index_of", &with_object())?, "-1")),
+        ("indexOf", [_]) => Ok(Translation::coalesce(&apply(translator, "index_of", &with_object())?, "-1")),
         ("slice", [_] | [_, _]) => apply(translator, "slice", &with_object()),
         ("split", [_]) => apply(translator, "split", &with_object()),
         ("join", [_]) => apply(translator, "join", &with_object()),
@@ -119,7 +119,7 @@ fn method_call(
 }
 
 /// Lists are joined by `concat` in both languages; strings by `~` in ours.
-fn concat(translator: Translator<'_>, object: &Js, arguments: &[Js]) -> Result<Translated, Untranslatable> {
+fn concat(translator: Translator<'_>, object: &Js, arguments: &[Js]) -> Result<Translation, Untranslatable> {
     if type_of(object, translator.variables) == JsType::Text {
         let parts = std::iter::once(object).chain(arguments);
         let joined = parts.cloned().reduce(|left, right| Js::Binary("+", Box::new(left), Box::new(right)));
@@ -136,12 +136,16 @@ fn concat(translator: Translator<'_>, object: &Js, arguments: &[Js]) -> Result<T
             Ok(if single { format!("[{}]", value.text) } else { value.within(Binding::Tight) })
         })
         .collect::<Result<Vec<_>, Untranslatable>>()?;
-    Ok(Translated::tight(format!("({})", texts.join(" + "))))
+    Ok(Translation::tight(format!("({})", texts.join(" + "))))
 }
 
-fn apply(translator: Translator<'_>, function: &str, arguments: &[Js]) -> Result<Translated, Untranslatable> {
+fn apply(
+    translator: Translator<'_>,
+    function: &str,
+    arguments: &[Js],
+) -> Result<Translation, Untranslatable> {
     let arguments =
         arguments.iter().map(|argument| translator.value(argument)).collect::<Result<Vec<_>, _>>()?;
     let texts: Vec<_> = arguments.iter().map(|argument| argument.text.as_str()).collect();
-    Ok(Translated::tight(format!("{function}({})", texts.join(", "))))
+    Ok(Translation::tight(format!("{function}({})", texts.join(", "))))
 }

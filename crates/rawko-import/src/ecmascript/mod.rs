@@ -13,7 +13,7 @@ mod translate;
 mod types;
 
 pub(crate) use literals::{literal, text_literal};
-pub(crate) use piece::Translated;
+pub(crate) use piece::Translation;
 pub(crate) use script::{Statement, parse_script};
 pub(crate) use syntax::{Js, parse_expression};
 pub(crate) use translate::{INTERNAL, translate, translate_guard};

@@ -1,4 +1,4 @@
-//! `Translated`: a part of one of our expressions, with its precedence for parentheses.
+//! `Translation`: a part of one of our expressions, with its precedence for parentheses.
 
 use serde_json::Value as Json;
 
@@ -23,14 +23,14 @@ pub(super) enum Binding {
 
 /// A translated expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Translated {
+pub(crate) struct Translation {
     pub(crate) text: String,
     /// Its value, if it is constant.
     pub(crate) constant: Option<Json>,
     binding: Binding,
 }
 
-impl Translated {
+impl Translation {
     pub(super) fn tight(text: impl Into<String>) -> Self {
         Self { text: text.into(), constant: None, binding: Binding::Tight }
     }
@@ -47,12 +47,12 @@ impl Translated {
         Self { text: literal(&value), constant: Some(value), binding }
     }
 
-    pub(super) fn power(base: &Translated, exponent: &Translated) -> Self {
+    pub(super) fn power(base: &Translation, exponent: &Translation) -> Self {
         let text = format!("{} ** {}", base.within(Binding::Tight), exponent.within(Binding::Tight));
         Self::loose(text, Binding::Power)
     }
 
-    pub(super) fn coalesce(value: &Translated, otherwise: &str) -> Self {
+    pub(super) fn coalesce(value: &Translation, otherwise: &str) -> Self {
         Self::loose(format!("{} ?? {otherwise}", value.within(Binding::Join)), Binding::Coalesce)
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::Untranslatable;
 use super::calls::call;
 use super::literals::{context_key, is_identifier, is_true, number_json, plain, text_literal};
-use super::piece::{Binding, Translated};
+use super::piece::{Binding, Translation};
 use super::syntax::Js;
 use super::types::{EcmaVariables, JsType, type_of};
 
@@ -17,7 +17,7 @@ const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
 /// The fields of `_event` in SCXML.
 const EVENT_FIELDS: [&str; 7] = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"];
 
-pub(crate) fn translate(js: &Js, variables: &EcmaVariables) -> Result<Translated, Untranslatable> {
+pub(crate) fn translate(js: &Js, variables: &EcmaVariables) -> Result<Translation, Untranslatable> {
     Translator { variables }.value(js)
 }
 
@@ -27,12 +27,12 @@ pub(super) struct Translator<'a> {
 }
 
 impl Translator<'_> {
-    pub(super) fn value(self, js: &Js) -> Result<Translated, Untranslatable> {
+    pub(super) fn value(self, js: &Js) -> Result<Translation, Untranslatable> {
         match js {
-            Js::Number(number) => Ok(Translated::constant(number_json(*number))),
-            Js::Text(text) => Ok(Translated::constant(address(text).into())),
-            Js::Bool(value) => Ok(Translated::constant((*value).into())),
-            Js::Null => Ok(Translated::constant(Json::Null)),
+            Js::Number(number) => Ok(Translation::constant(number_json(*number))),
+            Js::Text(text) => Ok(Translation::constant(address(text).into())),
+            Js::Bool(value) => Ok(Translation::constant((*value).into())),
+            Js::Null => Ok(Translation::constant(Json::Null)),
             Js::Name(name) => self.name(name),
             Js::Member(object, name) => self.member(object, name),
             Js::Index(object, index) => self.index(object, index),
@@ -46,18 +46,18 @@ impl Translator<'_> {
     }
 
     /// Translates the expression as a guard: true or false, by ECMAScript's truthiness.
-    pub(super) fn truth(self, js: &Js) -> Result<Translated, Untranslatable> {
+    pub(super) fn truth(self, js: &Js) -> Result<Translation, Untranslatable> {
         match js {
             Js::Binary("&&", left, right) => self.both(" and ", Binding::And, left, right),
             Js::Binary("||", left, right) => self.both(" or ", Binding::Or, left, right),
             Js::Unary("!", operand) => self.negation(operand),
             Js::Name(name) if name == "_event" => {
-                Ok(Translated::loose("event != null".to_owned(), Binding::Compare))
+                Ok(Translation::loose("event != null".to_owned(), Binding::Compare))
             }
             _ => {
                 let value = self.value(js)?;
                 Ok(match (&value.constant, type_of(js, self.variables)) {
-                    (Some(constant), _) => Translated::constant(is_true(constant).into()),
+                    (Some(constant), _) => Translation::constant(is_true(constant).into()),
                     (None, JsType::Bool) => value,
                     (None, JsType::Number) => compare(&value, "!=", "0"),
                     (None, JsType::Text) => compare(&value, "!=", "''"),
@@ -70,75 +70,81 @@ impl Translator<'_> {
         }
     }
 
-    fn both(self, word: &str, binding: Binding, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn both(
+        self,
+        word: &str,
+        binding: Binding,
+        left: &Js,
+        right: &Js,
+    ) -> Result<Translation, Untranslatable> {
         let (left, right) = (self.truth(left)?, self.truth(right)?);
-        Ok(Translated::loose(format!("{}{word}{}", left.within(binding), right.within(binding)), binding))
+        Ok(Translation::loose(format!("{}{word}{}", left.within(binding), right.within(binding)), binding))
     }
 
-    fn negation(self, operand: &Js) -> Result<Translated, Untranslatable> {
+    fn negation(self, operand: &Js) -> Result<Translation, Untranslatable> {
         let truth = self.truth(operand)?;
         Ok(match &truth.constant {
-            Some(constant) => Translated::constant((!is_true(constant)).into()),
-            None => Translated::loose(format!("not {}", truth.within(Binding::Unary)), Binding::Not),
+            Some(constant) => Translation::constant((!is_true(constant)).into()),
+            None => Translation::loose(format!("not {}", truth.within(Binding::Unary)), Binding::Not),
         })
     }
 
-    fn name(self, name: &str) -> Result<Translated, Untranslatable> {
+    fn name(self, name: &str) -> Result<Translation, Untranslatable> {
         match name {
-            "_event" => Ok(Translated::tight("event")),
-            "_name" => Ok(Translated::constant(self.variables.chart.clone().into())),
+            "_event" => Ok(Translation::tight("event")),
+            "_name" => Ok(Translation::constant(self.variables.chart.clone().into())),
             // `send` uses this word for an instance's own address; other uses of a session id are not imported.
-            "_sessionid" => Ok(Translated::constant("self".into())),
-            "_ioprocessors" => Ok(Translated::constant(
+            "_sessionid" => Ok(Translation::constant("self".into())),
+            "_ioprocessors" => Ok(Translation::constant(
                 json!({"scxml": {"location": "self"}, SCXML_PROCESSOR: {"location": "self"}}),
             )),
-            _ if self.variables.types.contains_key(name) => Ok(Translated::tight(context_key(name))),
+            _ if self.variables.types.contains_key(name) => Ok(Translation::tight(context_key(name))),
             "Math" | "JSON" | "Date" | "Object" | "Array" | "String" | "Number" | "NaN" | "Infinity"
             | "console" => Err(Untranslatable::foreign(format!("`{name}`"))),
             _ => Err(Untranslatable::Undeclared(name.to_owned())),
         }
     }
 
-    fn member(self, object: &Js, name: &str) -> Result<Translated, Untranslatable> {
+    fn member(self, object: &Js, name: &str) -> Result<Translation, Untranslatable> {
         match object {
             Js::Name(root) if root == "_event" => return event_field(name),
             Js::Name(root) if root == "Math" && name == "PI" => {
-                return Ok(Translated::constant(std::f64::consts::PI.into()));
+                return Ok(Translation::constant(std::f64::consts::PI.into()));
             }
             _ => {}
         }
         let value = self.value(object)?;
         if let Some(Json::Object(entries)) = &value.constant {
-            return Ok(Translated::constant(entries.get(name).cloned().unwrap_or(Json::Null)));
+            return Ok(Translation::constant(entries.get(name).cloned().unwrap_or(Json::Null)));
         }
         if name == "length" {
-            return Ok(Translated::tight(format!("length({})", value.text)));
+            return Ok(Translation::tight(format!("length({})", value.text)));
         }
-        Ok(Translated::tight(if is_identifier(name) {
+        Ok(Translation::tight(if is_identifier(name) {
             format!("{}.{name}", value.within(Binding::Tight))
         } else {
             format!("{}[{}]", value.within(Binding::Tight), text_literal(name))
         }))
     }
 
-    fn index(self, object: &Js, index: &Js) -> Result<Translated, Untranslatable> {
+    fn index(self, object: &Js, index: &Js) -> Result<Translation, Untranslatable> {
         let (object, index) = (self.value(object)?, self.value(index)?);
-        Ok(Translated::tight(format!("{}[{}]", object.within(Binding::Tight), index.text)))
+        Ok(Translation::tight(format!("{}[{}]", object.within(Binding::Tight), index.text)))
     }
 
-    fn unary(self, operator: &str, operand: &Js) -> Result<Translated, Untranslatable> {
+    fn unary(self, operator: &str, operand: &Js) -> Result<Translation, Untranslatable> {
         match operator {
             "!" => self.negation(operand),
-            "-" => Ok(Translated::loose(
+            "-" => Ok(Translation::loose(
                 format!("-{}", self.value(operand)?.within(Binding::Tight)),
                 Binding::Unary,
             )),
-            "+" => Ok(Translated::tight(format!("number({})", self.value(operand)?.text))),
+            "+" => Ok(Translation::tight(format!("number({})", self.value(operand)?.text))),
             _ => Err(Untranslatable::foreign("`typeof` outside a comparison with a type's name")),
         }
     }
 
-    fn binary(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn binary(self, operator: &str, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         match operator {
             "==" | "===" | "!=" | "!==" => self.equality(operator, left, right),
             "<" | ">" | "<=" | ">=" => self.infix(operator, Binding::Compare, left, right),
@@ -153,7 +159,7 @@ impl Translator<'_> {
         }
     }
 
-    fn equality(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn equality(self, operator: &str, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         let operator = if operator.starts_with('!') { "!=" } else { "==" };
         for (typed, word) in [(left, right), (right, left)] {
             if let (Js::Unary("typeof", operand), Js::Text(word)) = (typed, word) {
@@ -164,25 +170,25 @@ impl Translator<'_> {
     }
 
     /// Translates `typeof x == 'string'`. For an undeclared name it is `'undefined'`, not an error.
-    fn type_test(self, operator: &str, operand: &Js, word: &str) -> Result<Translated, Untranslatable> {
+    fn type_test(self, operator: &str, operand: &Js, word: &str) -> Result<Translation, Untranslatable> {
         let value = match self.value(operand) {
-            Err(Untranslatable::Undeclared(_)) => Translated::constant(Json::Null),
+            Err(Untranslatable::Undeclared(_)) => Translation::constant(Json::Null),
             other => other?,
         };
         let negate = if operator == "!=" { "not in" } else { "in" };
         Ok(match word {
             "undefined" if value.constant.is_some() => {
                 let undefined = value.constant == Some(Json::Null);
-                Translated::constant((undefined == (operator == "==")).into())
+                Translation::constant((undefined == (operator == "==")).into())
             }
             "undefined" => compare(&value, operator, "null"),
             "object" => compare(
-                &Translated::tight(format!("type({})", value.text)),
+                &Translation::tight(format!("type({})", value.text)),
                 negate,
                 "['map', 'list', 'null']",
             ),
             "string" | "number" | "boolean" => {
-                compare(&Translated::tight(format!("type({})", value.text)), operator, &text_literal(word))
+                compare(&Translation::tight(format!("type({})", value.text)), operator, &text_literal(word))
             }
             _ => return Err(Untranslatable::foreign(format!("the type `{word}`"))),
         })
@@ -194,7 +200,7 @@ impl Translator<'_> {
         binding: Binding,
         left: &Js,
         right: &Js,
-    ) -> Result<Translated, Untranslatable> {
+    ) -> Result<Translation, Untranslatable> {
         let (left, right) = (self.value(left)?, self.value(right)?);
         // The right operand is one step tighter, because everything is left-associative; comparisons do not chain at
         // all.
@@ -204,36 +210,36 @@ impl Translator<'_> {
             _ => Binding::Add,
         };
         let loosest = if binding == Binding::Compare { Binding::Add } else { binding };
-        Ok(Translated::loose(
+        Ok(Translation::loose(
             format!("{} {operator} {}", left.within(loosest), right.within(tighter)),
             binding,
         ))
     }
 
-    fn plus(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn plus(self, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         let joined = [left, right].iter().any(|side| type_of(side, self.variables) == JsType::Text);
         if !joined {
             return self.infix("+", Binding::Add, left, right);
         }
         let (left, right) = (self.joinable(left)?, self.joinable(right)?);
         if let (Some(a), Some(b)) = (&left.constant, &right.constant) {
-            return Ok(Translated::constant(format!("{}{}", plain(a), plain(b)).into()));
+            return Ok(Translation::constant(format!("{}{}", plain(a), plain(b)).into()));
         }
         let head = if left.is_join() { left.text } else { left.within(Binding::Unary) };
-        Ok(Translated::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
+        Ok(Translation::loose(format!("{head} ~ {}", right.within(Binding::Unary)), Binding::Join))
     }
 
     /// Translates one side of a joined text: `~` does not accept lists or maps.
-    fn joinable(self, js: &Js) -> Result<Translated, Untranslatable> {
+    fn joinable(self, js: &Js) -> Result<Translation, Untranslatable> {
         let value = self.value(js)?;
         Ok(match type_of(js, self.variables) {
-            JsType::List | JsType::Map => Translated::tight(format!("json({})", value.text)),
+            JsType::List | JsType::Map => Translation::tight(format!("json({})", value.text)),
             JsType::Unknown | JsType::Null | JsType::Bool | JsType::Number | JsType::Text => value,
         })
     }
 
     /// Translates `a || b` as a value: one of the two, not true or false.
-    fn either(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn either(self, operator: &str, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
         if both_bool && operator != "??" {
             return self.truth(&Js::Binary(
@@ -244,38 +250,38 @@ impl Translator<'_> {
         }
         let (kept, other) = (self.value(left)?, self.value(right)?);
         if operator == "??" {
-            return Ok(Translated::coalesce(&kept, &other.within(Binding::Join)));
+            return Ok(Translation::coalesce(&kept, &other.within(Binding::Join)));
         }
         let test = self.truth(left)?;
         let (yes, no) = if operator == "&&" { (other, kept) } else { (kept, other) };
         Ok(choose(&test, &yes, &no))
     }
 
-    fn contained(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn contained(self, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         if let (Js::Text(field), Js::Name(root)) = (left, right)
             && root == "_event"
         {
             return Ok(if EVENT_FIELDS.contains(&field.as_str()) {
-                Translated::loose("event != null".to_owned(), Binding::Compare)
+                Translation::loose("event != null".to_owned(), Binding::Compare)
             } else {
-                Translated::constant(false.into())
+                Translation::constant(false.into())
             });
         }
         self.infix("in", Binding::Compare, left, right)
     }
 
-    fn instance(self, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn instance(self, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         let value = self.value(left)?;
         let word = match right {
             Js::Name(class) if class == "Array" => "list",
             Js::Name(class) if class == "Object" => "map",
             _ => return Err(Untranslatable::foreign("`instanceof`")),
         };
-        Ok(compare(&Translated::tight(format!("type({})", value.text)), "==", &text_literal(word)))
+        Ok(compare(&Translation::tight(format!("type({})", value.text)), "==", &text_literal(word)))
     }
 
     /// `|` and `&` between booleans are meant as `||` and `&&`.
-    fn bits(self, operator: &str, left: &Js, right: &Js) -> Result<Translated, Untranslatable> {
+    fn bits(self, operator: &str, left: &Js, right: &Js) -> Result<Translation, Untranslatable> {
         let both_bool = [left, right].iter().all(|side| type_of(side, self.variables) == JsType::Bool);
         match operator {
             "|" if both_bool => self.both(" or ", Binding::Or, left, right),
@@ -284,59 +290,59 @@ impl Translator<'_> {
         }
     }
 
-    fn conditional(self, condition: &Js, yes: &Js, no: &Js) -> Result<Translated, Untranslatable> {
+    fn conditional(self, condition: &Js, yes: &Js, no: &Js) -> Result<Translation, Untranslatable> {
         Ok(choose(&self.truth(condition)?, &self.value(yes)?, &self.value(no)?))
     }
 
-    fn list(self, items: &[Js]) -> Result<Translated, Untranslatable> {
+    fn list(self, items: &[Js]) -> Result<Translation, Untranslatable> {
         let items = items.iter().map(|item| self.value(item)).collect::<Result<Vec<_>, _>>()?;
         if let Some(constants) = items.iter().map(|item| item.constant.clone()).collect::<Option<Vec<_>>>() {
-            return Ok(Translated::constant(Json::Array(constants)));
+            return Ok(Translation::constant(Json::Array(constants)));
         }
         let texts: Vec<_> = items.iter().map(|item| item.text.as_str()).collect();
-        Ok(Translated::tight(format!("[{}]", texts.join(", "))))
+        Ok(Translation::tight(format!("[{}]", texts.join(", "))))
     }
 
-    fn object(self, entries: &[(String, Js)]) -> Result<Translated, Untranslatable> {
+    fn object(self, entries: &[(String, Js)]) -> Result<Translation, Untranslatable> {
         let entries = entries
             .iter()
             .map(|(key, value)| Ok((key.clone(), self.value(value)?)))
             .collect::<Result<Vec<_>, Untranslatable>>()?;
         let constants = entries.iter().map(|(key, value)| Some((key.clone(), value.constant.clone()?)));
         if let Some(constants) = constants.collect::<Option<serde_json::Map<_, _>>>() {
-            return Ok(Translated::constant(Json::Object(constants)));
+            return Ok(Translation::constant(Json::Object(constants)));
         }
         let texts: Vec<_> =
             entries.iter().map(|(key, value)| format!("{}: {}", text_literal(key), value.text)).collect();
-        Ok(Translated::tight(format!("{{{}}}", texts.join(", "))))
+        Ok(Translation::tight(format!("{{{}}}", texts.join(", "))))
     }
 }
 
 /// Translates a guard.
-pub(crate) fn translate_guard(js: &Js, variables: &EcmaVariables) -> Result<Translated, Untranslatable> {
+pub(crate) fn translate_guard(js: &Js, variables: &EcmaVariables) -> Result<Translation, Untranslatable> {
     Translator { variables }.truth(js)
 }
 
-fn event_field(name: &str) -> Result<Translated, Untranslatable> {
+fn event_field(name: &str) -> Result<Translation, Untranslatable> {
     match name {
-        "name" => Ok(Translated::tight("event.type")),
-        "data" | "origin" | "sendid" | "invokeid" => Ok(Translated::tight(format!("event.{name}"))),
+        "name" => Ok(Translation::tight("event.type")),
+        "data" | "origin" | "sendid" | "invokeid" => Ok(Translation::tight(format!("event.{name}"))),
         "origintype" => {
             let text = format!("event.origin == null ? null : '{SCXML_PROCESSOR}'");
-            Ok(Translated::loose(text, Binding::Conditional))
+            Ok(Translation::loose(text, Binding::Conditional))
         }
         _ => Err(Untranslatable::foreign(format!("`_event.{name}`"))),
     }
 }
 
-fn compare(left: &Translated, operator: &str, right: &str) -> Translated {
-    Translated::loose(format!("{} {operator} {right}", left.within(Binding::Add)), Binding::Compare)
+fn compare(left: &Translation, operator: &str, right: &str) -> Translation {
+    Translation::loose(format!("{} {operator} {right}", left.within(Binding::Add)), Binding::Compare)
 }
 
-fn choose(test: &Translated, yes: &Translated, no: &Translated) -> Translated {
+fn choose(test: &Translation, yes: &Translation, no: &Translation) -> Translation {
     let text =
         format!("{} ? {} : {}", test.within(Binding::Or), yes.within(Binding::Or), no.within(Binding::Or));
-    Translated::loose(text, Binding::Conditional)
+    Translation::loose(text, Binding::Conditional)
 }
 
 /// Translates an address inside a string: sessions are addressed by their id alone, the parent by a word. `#_internal`

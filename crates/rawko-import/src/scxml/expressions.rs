@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::ScxmlImporter;
 use crate::ecmascript::{
-    Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
+    Translation, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
 };
 use crate::yaml::Yaml;
 use crate::{literal_data, reads_as_expression};
@@ -26,7 +26,7 @@ impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     /// Translates to data, where only some strings are read as expressions.
     pub(super) fn template(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
-            Ok(Translated { constant: Some(constant), .. }) => literal_data(&constant),
+            Ok(Translation { constant: Some(constant), .. }) => literal_data(&constant),
             Ok(translated) => expression_data(translated.text),
             Err(failing) => expression_data(failing),
         }
@@ -35,15 +35,15 @@ impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     /// Translates a name that may be computed: of an event, a target, a send.
     pub(super) fn name(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
-            Ok(Translated { constant: Some(Json::String(name)), .. }) => Yaml::Text(name),
-            Ok(Translated { text, .. }) | Err(text) => Yaml::map([("expr", Yaml::Text(text))]),
+            Ok(Translation { constant: Some(Json::String(name)), .. }) => Yaml::Text(name),
+            Ok(Translation { text, .. }) | Err(text) => Yaml::map([("expr", Yaml::Text(text))]),
         }
     }
 
     /// Translates where every string is an expression: assignments, input, output.
     pub(super) fn value(&mut self, xml: Node<'a, 'i>, text: &str) -> Yaml {
         match self.translated(xml, text) {
-            Ok(Translated { constant: Some(constant), .. }) => constant_value(&constant),
+            Ok(Translation { constant: Some(constant), .. }) => constant_value(&constant),
             Ok(translated) => Yaml::Text(translated.text),
             Err(failing) => Yaml::Text(failing),
         }
@@ -59,14 +59,14 @@ impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
         }
     }
 
-    pub(super) fn translated(&mut self, xml: Node<'a, 'i>, text: &str) -> Result<Translated, String> {
+    pub(super) fn translated(&mut self, xml: Node<'a, 'i>, text: &str) -> Result<Translation, String> {
         let translated = parse_expression(text).and_then(|js| translate(&js, &self.variables));
         let translated = translated.map_err(|why| self.failing(xml, text, &why))?;
         let chart = match &translated.constant {
             Some(Json::String(name)) => self.chart_named(xml, name),
             _ => None,
         };
-        Ok(chart.map_or(translated, |chart| Translated::constant(chart.into())))
+        Ok(chart.map_or(translated, |chart| Translation::constant(chart.into())))
     }
 
     /// Adds a note and returns an expression that fails with the reason.

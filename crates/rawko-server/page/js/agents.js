@@ -93,7 +93,7 @@ function update(item, it) {
   parts.pill.dataset.tone = parts.pill.firstElementChild.dataset.tone = it.busy
     ? 'work'
     : (TONE[health.state] ?? 'cancelled');
-  say(parts.pill.lastElementChild, it.busy ? `running ${number(it.busy)}` : (HEALTH[health.state] ?? health.state));
+  say(parts.pill.lastElementChild, it.busy ? `${number(it.busy)} active` : (HEALTH[health.state] ?? health.state));
   say(parts.words, it.description ?? it.whenToUse ?? '');
   parts.message.hidden = !health.message || health.state === 'ok';
   say(parts.message, health.message ?? '');

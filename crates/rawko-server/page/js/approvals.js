@@ -46,7 +46,7 @@ export function approvals(root, _route, { may }) {
   }
 
   function show(asks, total) {
-    say(count, total ? plural(total, 'question') : '');
+    say(count, total ? plural(total, 'request') : '');
     if (!asks.length) return void fill(body, nothing());
     if (list.parentElement !== body) fill(body, list);
     const groups = new Map();

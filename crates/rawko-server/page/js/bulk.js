@@ -46,7 +46,7 @@ export class Selection {
     this.compare = h('button', { class: 'button small', type: 'button', disabled: true, on: { click: () => this.comparing() } }, 'Compare 2');
     const all = h('button', { class: 'button quiet small', type: 'button', on: { click: () => this.all() } }, 'Select all loaded');
     const none = h('button', { class: 'button quiet small', type: 'button', on: { click: () => this.switch(false) } }, 'Done');
-    this.bar = h('div', { class: 'bulk', role: 'group', 'aria-label': 'Selected rows', hidden: true }, this.count, this.buttons, this.compare, h('span', { class: 'grow' }), all, none);
+    this.bar = h('div', { class: 'bulk', role: 'group', 'aria-label': 'Selected rows', hidden: true }, this.count, this.buttons, this.compare, h('span', { class: 'bulk-end' }, all, none));
   }
 
   has(id) {

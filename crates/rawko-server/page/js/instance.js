@@ -119,12 +119,19 @@ class InstanceView {
     } catch (error) {
       return void this.refused(error);
     }
+    this.requestsFirst();
     const wanted = Number(this.asked.step);
     if (this.asked.step !== undefined && Number.isInteger(wanted)) this.timeline.to(wanted);
     else this.chosen(this.timeline.step, true);
     await this.draw();
     this.drawing.showActive();
     return undefined;
+  }
+
+  /** On a phone the drawing fills the screen, so a request is before it. Only at the beginning: nothing moves under a finger. */
+  requestsFirst() {
+    const isNarrow = matchMedia('(max-width: 1080px)').matches;
+    if (isNarrow && this.panels.current === 'now' && this.doc.waits?.asks?.length) this.body.prepend(this.panels.element);
   }
 
   refused(error) {

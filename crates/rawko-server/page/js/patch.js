@@ -27,15 +27,19 @@ export function hunksOf(diff) {
   return hunks;
 }
 
-/** Hunks of two texts, without context lines far from a change. */
-export function hunksBetween(before, after) {
-  let [old, now] = [1, 1];
-  const lines = lineDifferences(before, after).map(([kind, text]) => ({
-    kind,
-    text,
-    before: kind === 'new' ? null : old++,
-    after: kind === 'gone' ? null : now++,
-  }));
+/**
+ * One hunk of two parts of a file. Without the line at which they start, its lines have no numbers.
+ * @param {number | null} start
+ */
+export function hunksBetween(before, after, start = null) {
+  // An end of line that both have is no line of its own.
+  const ends = before.endsWith('\n') && after.endsWith('\n');
+  const part = (text) => (ends ? text.slice(0, -1) : text);
+  let [old, now] = [start ?? 0, start ?? 0];
+  const lines = lineDifferences(part(before), part(after)).map(([kind, text]) => {
+    const numbers = { before: kind === 'new' ? null : old++, after: kind === 'gone' ? null : now++ };
+    return { kind, text, ...(start === null ? { before: null, after: null } : numbers) };
+  });
   return [{ head: '', lines }];
 }
 

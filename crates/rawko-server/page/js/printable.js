@@ -9,6 +9,9 @@ const EMOJI_AFTER = /^\p{Extended_Pictographic}/u;
 const LETTER_BEFORE = /[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}]$/u;
 const LETTER_AFTER = /^[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}]/u;
 
+/** Output of a program without its colours. Not for text that a person approves: there, nothing is left out. */
+export const withoutStyles = (text) => text.replace(/\u001b\[[0-9;:]*[mK]/g, '');
+
 /** @param {*} value */
 export function printable(value) {
   const text = String(value);

@@ -58,7 +58,7 @@ function taskForm() {
     event.preventDefault();
     images.files = event.dataTransfer.files;
   });
-  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'chosen by the arbiter'));
+  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'arbiter’s choice'));
   const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
   const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
   get(path('agents'))

@@ -3,6 +3,7 @@
 import { h } from './dom.js';
 import { icon } from './icons.js';
 import { hunksBetween, patch } from './patch.js';
+import { withoutStyles } from './printable.js';
 import { prose } from './prose.js';
 import { treeOf } from './tree.js';
 import { href } from './route.js';
@@ -131,10 +132,10 @@ function call(turn) {
     h('span', { class: `call-result ${state}` }, failed ? h('span', { class: 'hidden-visually' }, 'failed: ') : null, quiet(name) && !failed && result ? '' : outcome),
     time(turn),
   );
-  const diff = edited(name, input);
+  const diff = edited(name, input, failed ? null : result?.text);
   const body = [
     diff ? patch(diff.hunks, { label: `Change of ${input?.path ?? 'a file'}` }) : input && Object.keys(input).length ? treeOf(input, 'Input') : null,
-    result && !(diff && !failed) && (result.text || '').trim() ? h('pre', { tabindex: 0, class: failed ? 'bad' : null }, result.text) : null,
+    result && !(diff && !failed) && (result.text || '').trim() ? h('pre', { tabindex: 0, class: failed ? 'bad' : null }, withoutStyles(result.text)) : null,
   ];
   const picture = failed ? 'error' : 'tool';
   return item(turn, true, smallMark(picture), fold(line, body, Boolean(diff && diff.lines <= OPEN_LINES_MAX)));
@@ -142,21 +143,22 @@ function call(turn) {
 
 /** The end of a command's output has its result; other results begin with it. */
 function lastLine(name, result) {
-  const lines = (result.text || result.title || '').split('\n').map((line) => line.trim()).filter((line) => /\w/.test(line));
+  const lines = withoutStyles(result.text || result.title || '').split('\n').map((line) => line.trim()).filter((line) => /\w/.test(line));
   return (name === 'Bash' ? lines.at(-1) : lines[0]) ?? '';
 }
 
 /** What was read is of no interest before it is opened. */
 const quiet = (name) => ['Read', 'Edit', 'Write', 'MultiEdit'].includes(name);
 
-function edited(name, input) {
+/** The change that a call asks for. Its result has the line of an edit, and its input has not. */
+function edited(name, input, outcome) {
   if (!input) return null;
   const text = (value) => (typeof value === 'string' ? value : null);
   let hunks = null;
   if (text(input.old_string) !== null && text(input.new_string) !== null)
-    hunks = hunksBetween(input.old_string, input.new_string);
+    hunks = hunksBetween(input.old_string, input.new_string, Number(/ at line (\d+)\.$/m.exec(outcome ?? '')?.[1]) || null);
   else if (name === 'Write' && text(input.content) !== null)
-    hunks = [{ head: '', lines: input.content.split('\n').map((line, at) => ({ kind: 'new', text: line, before: null, after: at + 1 })) }];
+    hunks = [{ head: '', lines: input.content.replace(/\n$/, '').split('\n').map((line, at) => ({ kind: 'new', text: line, before: null, after: at + 1 })) }];
   else if (Array.isArray(input.edits))
     hunks = input.edits.flatMap((it) => hunksBetween(String(it.old_string ?? ''), String(it.new_string ?? '')));
   return hunks ? { hunks, lines: hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0) } : null;

@@ -10,7 +10,7 @@ use super::bucket::{Bucket, Flow};
 use super::hub::{AgentRegistration, Resume};
 use super::link::{DisconnectReason, cut_off};
 use super::requests;
-use super::transport::{Incoming, Transport};
+use super::transport::{ReceivedMessage, Transport};
 use crate::channels::Channels;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
 use crate::role::AgentNames;
@@ -112,14 +112,14 @@ async fn let_in<T: Transport>(
     connections: &AgentConnections,
     door: &ConnectionOrigin,
 ) -> Option<(AgentId, FromAgent)> {
-    let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
+    let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(ReceivedMessage::Closed);
     let refused = match first {
-        Incoming::Text(text) => match may_register(&text, connections, door) {
+        ReceivedMessage::Text(text) => match may_register(&text, connections, door) {
             Ok(admitted) => return Some(admitted),
             Err(RejectedRegistration { code, words }) => ToAgent::fatal(code, words),
         },
-        Incoming::Closed => return None,
-        Incoming::Alive | Incoming::Oversized | Incoming::NotText => {
+        ReceivedMessage::Closed => return None,
+        ReceivedMessage::Alive | ReceivedMessage::Oversized | ReceivedMessage::NotText => {
             ToAgent::fatal("not_registered", "the first message must be `register`")
         }
     };
@@ -300,13 +300,15 @@ impl<T: Transport> AgentConnection<T> {
     }
 
     /// Handles one message. Returns `Some` when the connection is over.
-    async fn hear(&mut self, incoming: Incoming, since: Duration) -> Option<ConnectionEnd> {
+    async fn hear(&mut self, incoming: ReceivedMessage, since: Duration) -> Option<ConnectionEnd> {
         let text = match incoming {
-            Incoming::Text(text) => text,
-            Incoming::Alive => return None,
-            Incoming::Closed => return Some(ConnectionEnd::Closed),
-            Incoming::NotText => return self.complain("malformed", "messages must be text".to_owned()).await,
-            Incoming::Oversized => {
+            ReceivedMessage::Text(text) => text,
+            ReceivedMessage::Alive => return None,
+            ReceivedMessage::Closed => return Some(ConnectionEnd::Closed),
+            ReceivedMessage::NotText => {
+                return self.complain("malformed", "messages must be text".to_owned()).await;
+            }
+            ReceivedMessage::Oversized => {
                 let words = format!("the message is larger than {MESSAGE_BYTES_MAX} bytes");
                 return self.complain("oversized", words).await;
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_turns::{AgentId, Channel, MemberState};
 
-use super::link::{AgentLink, DisconnectReason, Outgoing};
+use super::link::{AgentLink, DisconnectReason, OutgoingQueue};
 use crate::protocol::{ChannelInfo, ToAgent, WireMessage};
 
 #[derive(Clone, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct AgentRegistration {
     pub(crate) generation: u64,
     pub(crate) session: String,
     pub(crate) resumed: bool,
-    pub(crate) outgoing: Outgoing,
+    pub(crate) outgoing: OutgoingQueue,
     pub(crate) channels: Vec<ChannelInfo>,
 }
 

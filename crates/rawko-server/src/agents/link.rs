@@ -34,18 +34,19 @@ pub(crate) struct AgentLink {
 }
 
 /// The connection's side of the queue.
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingQueue {
     queue: mpsc::Receiver<String>,
     waiting_bytes: Arc<AtomicUsize>,
     pub(crate) cut: watch::Receiver<Option<DisconnectReason>>,
 }
 
 impl AgentLink {
-    pub(crate) fn new(generation: u64, session: String, observe: bool) -> (AgentLink, Outgoing) {
+    pub(crate) fn new(generation: u64, session: String, observe: bool) -> (AgentLink, OutgoingQueue) {
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let (cut, cutting) = watch::channel(None);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
-        let outgoing = Outgoing { queue: receiver, waiting_bytes: Arc::clone(&waiting_bytes), cut: cutting };
+        let outgoing =
+            OutgoingQueue { queue: receiver, waiting_bytes: Arc::clone(&waiting_bytes), cut: cutting };
         (
             AgentLink { generation, session, observe, queue: sender, waiting_bytes, cut: Arc::new(cut) },
             outgoing,
@@ -70,7 +71,7 @@ impl AgentLink {
     }
 }
 
-impl Outgoing {
+impl OutgoingQueue {
     pub(crate) async fn next(&mut self) -> Option<String> {
         let text = self.queue.recv().await?;
         self.waiting_bytes.fetch_sub(text.len(), Ordering::Relaxed);

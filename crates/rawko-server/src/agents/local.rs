@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::connection::{AgentConnections, ConnectionOrigin, serve};
-use super::transport::{Incoming, Transport};
+use super::transport::{ReceivedMessage, Transport};
 use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
 /// Queue size between an agent of this process and its connection.
@@ -84,8 +84,8 @@ struct InProcessConnection {
 }
 
 impl Transport for InProcessConnection {
-    async fn recv(&mut self) -> Incoming {
-        self.incoming.recv().await.map_or(Incoming::Closed, Incoming::Text)
+    async fn recv(&mut self) -> ReceivedMessage {
+        self.incoming.recv().await.map_or(ReceivedMessage::Closed, ReceivedMessage::Text)
     }
 
     async fn send(&mut self, text: String) -> bool {

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::connection::{AgentConnections, ConnectionOrigin, serve};
-use super::transport::{Incoming, Transport};
+use super::transport::{ReceivedMessage, Transport};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
 /// Longer lines of stderr are printed in pieces.
@@ -89,7 +89,7 @@ pub(crate) fn spawn_process(
 }
 
 struct Pipe {
-    incoming: mpsc::Receiver<Incoming>,
+    incoming: mpsc::Receiver<ReceivedMessage>,
     stdin: ChildStdin,
     /// Everything that the agent started ends with the connection; dropped, it is killed at once.
     processes: Processes,
@@ -116,8 +116,8 @@ impl Pipe {
 }
 
 impl Transport for Pipe {
-    async fn recv(&mut self) -> Incoming {
-        let incoming = self.incoming.recv().await.unwrap_or(Incoming::Closed);
+    async fn recv(&mut self) -> ReceivedMessage {
+        let incoming = self.incoming.recv().await.unwrap_or(ReceivedMessage::Closed);
         // Not awaited: a caller that gives up here would lose the message.
         if let Some(start) = self.start.take() {
             tokio::task::spawn_blocking(move || drop(start));
@@ -166,7 +166,7 @@ async fn print_errors(stderr: Option<ChildStderr>) {
 }
 
 /// Reads lines until the end. A line that is too long is skipped.
-async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<Incoming>) {
+async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<ReceivedMessage>) {
     let mut reader = BufReader::new(stdout);
     let limit = MESSAGE_BYTES_MAX as u64 + 1;
     let mut skipping = false;
@@ -180,11 +180,11 @@ async fn read_lines(stdout: ChildStdout, lines: mpsc::Sender<Incoming>) {
         let incoming = match (std::mem::replace(&mut skipping, !whole), whole) {
             // Rest of a line that was too long.
             (true, _) => continue,
-            (false, false) => Incoming::Oversized,
+            (false, false) => ReceivedMessage::Oversized,
             (false, true) => match String::from_utf8(line) {
                 Ok(text) if text.trim().is_empty() => continue,
-                Ok(text) => Incoming::Text(text),
-                Err(_) => Incoming::NotText,
+                Ok(text) => ReceivedMessage::Text(text),
+                Err(_) => ReceivedMessage::NotText,
             },
         };
         if lines.send(incoming).await.is_err() {

@@ -6,7 +6,7 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 
 use super::connection::{AgentConnections, ConnectionOrigin, OnGuess, serve};
-use super::transport::{Incoming, Transport};
+use super::transport::{ReceivedMessage, Transport};
 use crate::http::{ErrorResponse, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
 use crate::role::AgentNames;
@@ -54,13 +54,13 @@ pub(crate) fn connect(
 struct Socket(WebSocket);
 
 impl Transport for Socket {
-    async fn recv(&mut self) -> Incoming {
+    async fn recv(&mut self) -> ReceivedMessage {
         match self.0.recv().await {
-            Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES_MAX => Incoming::Oversized,
-            Some(Ok(Message::Text(text))) => Incoming::Text(text.to_string()),
-            Some(Ok(Message::Binary(_))) => Incoming::NotText,
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Incoming::Alive,
-            Some(Ok(Message::Close(_)) | Err(_)) | None => Incoming::Closed,
+            Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES_MAX => ReceivedMessage::Oversized,
+            Some(Ok(Message::Text(text))) => ReceivedMessage::Text(text.to_string()),
+            Some(Ok(Message::Binary(_))) => ReceivedMessage::NotText,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => ReceivedMessage::Alive,
+            Some(Ok(Message::Close(_)) | Err(_)) | None => ReceivedMessage::Closed,
         }
     }
 

@@ -4,7 +4,7 @@ use std::future::Future;
 
 /// Received message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Incoming {
+pub(crate) enum ReceivedMessage {
     Text(String),
     /// Heartbeat without content.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket has pings"))]
@@ -19,7 +19,7 @@ pub(crate) enum Incoming {
 
 pub(crate) trait Transport: Send {
     /// Cancel-safe: no message is lost if the future is dropped.
-    fn recv(&mut self) -> impl Future<Output = Incoming> + Send;
+    fn recv(&mut self) -> impl Future<Output = ReceivedMessage> + Send;
     /// Returns false if the message could not be sent.
     fn send(&mut self, text: String) -> impl Future<Output = bool> + Send;
     /// Requests a heartbeat, if the carrier supports it.

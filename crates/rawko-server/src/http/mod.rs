@@ -48,8 +48,8 @@ pub use notify::{MessageFormat, NotifyOptions, Receiver};
 pub use openapi::document as openapi_document;
 pub use problem::{ErrorResponse, ProblemCode};
 pub use project::{
-    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, ProjectService,
-    Working,
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, ProjectFuture,
+    ProjectService,
 };
 pub use settings::{Rate, ServerSettings};
 pub use studio::{ChartCoverage, ChartFile, ChartTests, NewScenario, SaveChart, ScenarioResult};

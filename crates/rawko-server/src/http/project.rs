@@ -16,16 +16,16 @@ use super::studio::{ChartFile, ChartTests, NewScenario, SaveChart};
 use super::work::{Changes, ChangesRequest, ContinueRequest, RaiseRequest, UndoRequest, Undone};
 
 /// Future of a project operation.
-pub type Working<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type ProjectFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Interface to the served project.
 pub trait ProjectService: Send + Sync {
     /// Returns the agents, with the data that is available without any request.
     fn agents(&self) -> Vec<AgentInfo>;
     /// Checks the health of the agents, by name. May call programs and services, so it can take a while.
-    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>>;
+    fn health(&self) -> ProjectFuture<'_, Vec<(String, AgentHealth)>>;
     /// Starts a task for the project's agents.
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>>;
+    fn start_task(&self, task: NewTask) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>>;
     /// Returns the chart that [`ProjectService::start_task`] runs.
     fn task_chart(&self) -> &str;
     /// Returns the names that charts of this project may refer to.
@@ -68,19 +68,19 @@ pub trait ProjectService: Send + Sync {
         Ok(ChartTests::default())
     }
     /// Returns the files that an instance changed.
-    fn changes(&self, _: ChangesRequest) -> Working<'_, Result<Changes, ErrorResponse>> {
+    fn changes(&self, _: ChangesRequest) -> ProjectFuture<'_, Result<Changes, ErrorResponse>> {
         Box::pin(async { Err(no_files()) })
     }
     /// Restores the files that an instance changed.
-    fn undo(&self, _: UndoRequest) -> Working<'_, Result<Undone, ErrorResponse>> {
+    fn undo(&self, _: UndoRequest) -> ProjectFuture<'_, Result<Undone, ErrorResponse>> {
         Box::pin(async { Err(no_files()) })
     }
     /// Adds a message to a task, or follows up on one that ended.
-    fn continue_task(&self, _: ContinueRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn continue_task(&self, _: ContinueRequest) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
     /// Continues a task that ended at a limit, with a higher one.
-    fn raise(&self, _: RaiseRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn raise(&self, _: RaiseRequest) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
     /// Forks an instance. A project with files gives the fork those of its step.
@@ -89,7 +89,7 @@ pub trait ProjectService: Send + Sync {
         engine: Arc<dyn Engine>,
         id: String,
         fork: Fork,
-    ) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    ) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async move { engine.fork(id, fork).await.map_err(ErrorResponse::from) })
     }
 }
@@ -107,11 +107,11 @@ impl ProjectService for NoProject {
         Vec::new()
     }
 
-    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
+    fn health(&self) -> ProjectFuture<'_, Vec<(String, AgentHealth)>> {
         Box::pin(async { Vec::new() })
     }
 
-    fn start_task(&self, _: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn start_task(&self, _: NewTask) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async { Err(ErrorResponse::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
 

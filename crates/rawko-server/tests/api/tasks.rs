@@ -6,7 +6,7 @@ use rawko_chart::Registry;
 use rawko_core::Value as Data;
 use rawko_host::{Edition, Host, Receipt};
 use rawko_server::{
-    AgentHealth, AgentInfo, ChartOrigin, ErrorResponse, NewTask, ProblemCode, ProjectService, Working,
+    AgentHealth, AgentInfo, ChartOrigin, ErrorResponse, NewTask, ProblemCode, ProjectFuture, ProjectService,
 };
 use serde_json::json;
 
@@ -34,11 +34,11 @@ impl ProjectService for Tasks {
         Vec::new()
     }
 
-    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
+    fn health(&self) -> ProjectFuture<'_, Vec<(String, AgentHealth)>> {
         Box::pin(async { Vec::new() })
     }
 
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn start_task(&self, task: NewTask) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async move {
             if task.agent.is_some() {
                 return Err(ErrorResponse::new(ProblemCode::NoAgent, "agent `nobody` not found"));

@@ -9,7 +9,8 @@ use rawko_chart::Registry;
 use rawko_host::{Edition, Host, Receipt, SystemClock};
 use rawko_server::{
     AgentHealth, AgentInfo, AppOptions, ChartOrigin, ErrorResponse, HealthState, HttpServer, NewTask,
-    ProblemCode, ProjectService, Role, ServeOptions, ServerTokens, ServingChannels, TurnSettings, Working,
+    ProblemCode, ProjectFuture, ProjectService, Role, ServeOptions, ServerTokens, ServingChannels,
+    TurnSettings,
 };
 use rawko_store::{SqliteOptions, SqliteStore};
 use serde_json::Value;
@@ -58,12 +59,12 @@ impl ProjectService for TestProject {
         vec![info("builder", None), info("stray", Some("its file has mistakes"))]
     }
 
-    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
+    fn health(&self) -> ProjectFuture<'_, Vec<(String, AgentHealth)>> {
         let health = AgentHealth { state: HealthState::Ok, message: "asks a model".to_owned() };
         Box::pin(async { vec![("builder".to_owned(), health)] })
     }
 
-    fn start_task(&self, new: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn start_task(&self, new: NewTask) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(async move {
             match new.task.as_str() {
                 "break" => Err(ErrorResponse::internal(format!("disk 7 is gone, says {}", SECRETS[2].1))),

@@ -32,7 +32,7 @@ use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, StepScript};
 use crate::spending;
 use crate::state::ModelState;
-use crate::visited::{Storage, Visited};
+use crate::visited::{StateTable, Storage};
 use crate::watch::PropertyWatch;
 
 /// Steps after which the caller is asked whether to stop.
@@ -56,7 +56,7 @@ pub(crate) struct Explorer<'m, 's> {
     watch: PropertyWatch<'m>,
     relative: Vec<bool>,
     inputs: ChartInputs<'m>,
-    visited: Visited,
+    visited: StateTable,
     /// The identity of the state at hand.
     key: Vec<u8>,
     queue: VecDeque<(u32, ModelState)>,
@@ -110,7 +110,7 @@ impl<'m, 's> Explorer<'m, 's> {
         let how = (shared.mode, shared.tick_ms);
         let inputs = ChartInputs::new(model, analysis, everywhere, how);
         let found = ExplorationResult::new(questions);
-        let visited = Visited::new(shared.limits.storage);
+        let visited = StateTable::new(shared.limits.storage);
         Self {
             model,
             analysis,

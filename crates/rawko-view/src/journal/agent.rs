@@ -4,7 +4,7 @@
 use rawko_core::{Effect, Status, Value, split_item_name};
 
 use super::program::{self, ProgramReport, ReportBody};
-use super::{EntryBody, JournalEntry};
+use super::{EntryBody, JournalEntry, without_styles};
 
 /// Longer texts are cut; `history -v` prints them in full.
 const SAID_LINES_MAX: usize = 12;
@@ -202,8 +202,9 @@ pub fn call_words(call: &Value) -> String {
 
 /// Returns the first line and the number of further lines.
 pub fn given(text: &str) -> String {
+    let text = without_styles(text);
     let lines = text.trim_end().lines().count();
-    let first = first_line(text);
+    let first = first_line(&text);
     match lines {
         0 | 1 => first,
         2 => format!("{first} (+1 line)"),

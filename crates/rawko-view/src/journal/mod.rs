@@ -8,6 +8,7 @@ pub mod lines;
 pub mod live;
 mod player;
 pub mod program;
+mod styles;
 pub mod tail;
 pub mod task;
 mod traced;
@@ -20,6 +21,7 @@ use rawko_core::{Effect, Fault, Status, Value};
 use rawko_store::{RecordKind, WaitReason};
 
 pub use player::Player;
+pub use styles::without_styles;
 pub use tree::InstanceTree;
 
 /// One record of an instance, with everything needed to display it.

@@ -2,8 +2,7 @@
 
 use rawko_turns::{ChannelEvent, OverrideTo};
 
-pub(crate) const HELP: &str = "\
-  text          post a message (start it with // for a leading slash)
+pub(crate) const HELP: &str = "  text          post a message (start it with // for a leading slash)
   /who          show members and the current turn
   /history N    show the last N messages (default 20)
   /skip         end the current turn

@@ -10,7 +10,7 @@ use crate::failure::CommandFailure;
 
 /// The reason that nothing was taken back.
 #[derive(Debug)]
-pub(crate) enum NotReverted {
+pub(crate) enum RevertProblem {
     /// There is nothing to take back.
     Nothing(String),
     /// Others changed these files since.
@@ -20,25 +20,25 @@ pub(crate) enum NotReverted {
     Unreadable(std::io::Error),
 }
 
-impl From<std::io::Error> for NotReverted {
+impl From<std::io::Error> for RevertProblem {
     fn from(error: std::io::Error) -> Self {
-        NotReverted::Unreadable(error)
+        RevertProblem::Unreadable(error)
     }
 }
 
-impl From<NotReverted> for CommandFailure {
-    fn from(none: NotReverted) -> CommandFailure {
+impl From<RevertProblem> for CommandFailure {
+    fn from(none: RevertProblem) -> CommandFailure {
         match none {
-            NotReverted::Nothing(why) => CommandFailure::Usage(why),
-            NotReverted::Conflicts(paths) => CommandFailure::Failed(format!(
+            RevertProblem::Nothing(why) => CommandFailure::Usage(why),
+            RevertProblem::Conflicts(paths) => CommandFailure::Failed(format!(
                 "refusing to overwrite files that others changed since or at the same time: {}; nothing was undone, pass --force to overwrite them",
                 shown_names(&paths)
             )),
-            NotReverted::Missing(paths) => CommandFailure::Failed(format!(
+            RevertProblem::Missing(paths) => CommandFailure::Failed(format!(
                 "cannot restore files whose contents are not stored: {}; nothing was undone",
                 shown_names(&paths)
             )),
-            NotReverted::Unreadable(error) => unreadable(&error),
+            RevertProblem::Unreadable(error) => unreadable(&error),
         }
     }
 }
@@ -87,7 +87,7 @@ impl InstanceChanges {
         id: &str,
         scope: RevertScope,
         is_forced: bool,
-    ) -> Result<RevertedChanges, NotReverted> {
+    ) -> Result<RevertedChanges, RevertProblem> {
         // Changes of a call that was killed become part of the history.
         self.history.now().await?;
         let (net, label) = self.selected(id, scope, &self.history.entries()?)?;
@@ -99,8 +99,8 @@ impl InstanceChanges {
                 let (entry, skipped) = (applied.entry, applied.skipped);
                 Ok(RevertedChanges { net, entry, files, skipped })
             }
-            Err(ApplyError::Conflicts(paths)) => Err(NotReverted::Conflicts(paths)),
-            Err(ApplyError::Missing(paths)) => Err(NotReverted::Missing(paths)),
+            Err(ApplyError::Conflicts(paths)) => Err(RevertProblem::Conflicts(paths)),
+            Err(ApplyError::Missing(paths)) => Err(RevertProblem::Missing(paths)),
             Err(ApplyError::Io(error)) => Err(error.into()),
         }
     }
@@ -111,10 +111,10 @@ impl InstanceChanges {
         id: &str,
         scope: RevertScope,
         entries: &[HistoryEntry],
-    ) -> Result<(NetChanges, String), NotReverted> {
+    ) -> Result<(NetChanges, String), RevertProblem> {
         if self.is_pruned()? {
             let why = "its checkpoints were removed (`retention.files` in the settings)";
-            return Err(NotReverted::Nothing(format!("the changes of `{id}` cannot be undone: {why}")));
+            return Err(RevertProblem::Nothing(format!("the changes of `{id}` cannot be undone: {why}")));
         }
         let calls: Vec<(u64, &HistoryEntry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
         match scope {
@@ -125,11 +125,11 @@ impl InstanceChanges {
             }
             RevertScope::LastCall => match calls.iter().rfind(|(_, entry)| !entry.changes.is_empty()) {
                 Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
-                None => Err(NotReverted::Nothing(format!("`{id}` has no changes to undo"))),
+                None => Err(RevertProblem::Nothing(format!("`{id}` has no changes to undo"))),
             },
             RevertScope::Redo => match self.to_redo(id, entries) {
                 Some(net) => Ok((net, "redo".to_owned())),
-                None => Err(NotReverted::Nothing(format!("`{id}` has no undo to take back"))),
+                None => Err(RevertProblem::Nothing(format!("`{id}` has no undo to take back"))),
             },
         }
     }

@@ -224,7 +224,7 @@ impl Screen {
         match self {
             Screen::Prompt(printer) => {
                 let cannot = |error| CommandFailure::Usage(format!("cannot write to the terminal: {error}"));
-                printer.print(format!("{text}\n")).map_err(cannot)
+                printer.print(console.ready(&format!("{text}\n"))).map_err(cannot)
             }
             Screen::Plain => {
                 console.line(text)?;

@@ -54,9 +54,10 @@ enum ThemeName {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, CommandFailure> {
+    let format = format_for(args.format, args.output.as_deref())?;
     let loaded = loading::runnable(&args.chart)?;
     loading::warn(&loaded, console);
-    let mut drawing = drawing(&loaded.chart, format_for(args.format, args.output.as_deref()), args.theme);
+    let mut drawing = drawing(&loaded.chart, format, args.theme);
     if !drawing.ends_with('\n') {
         drawing.push('\n');
     }
@@ -86,13 +87,22 @@ impl From<ThemeName> for Theme {
     }
 }
 
-/// Returns the requested format, else the one of the file extension, else Mermaid.
-fn format_for(asked: Option<GraphFormat>, output: Option<&Path>) -> GraphFormat {
-    let by_ending = || match output.and_then(Path::extension).and_then(|ending| ending.to_str()) {
-        Some("svg") => GraphFormat::Svg,
-        Some("dot" | "gv") => GraphFormat::Dot,
-        Some("puml" | "plantuml" | "pu") => GraphFormat::Plantuml,
-        _ => GraphFormat::Mermaid,
-    };
-    asked.unwrap_or_else(by_ending)
+/// Returns the requested format, else the one of the file extension, else Mermaid. Other picture formats are refused: the
+/// file would have text under the name of a picture.
+fn format_for(asked: Option<GraphFormat>, output: Option<&Path>) -> Result<GraphFormat, CommandFailure> {
+    if let Some(format) = asked {
+        return Ok(format);
+    }
+    match output.and_then(Path::extension).and_then(|ending| ending.to_str()) {
+        Some("svg") => Ok(GraphFormat::Svg),
+        Some("dot" | "gv") => Ok(GraphFormat::Dot),
+        Some("puml" | "plantuml" | "pu") => Ok(GraphFormat::Plantuml),
+        Some(ending @ ("png" | "gif" | "jpg" | "jpeg" | "webp" | "pdf" | "eps")) => {
+            let text = format!(
+                "cannot draw as {ending}; write an SVG (`-o FILE.svg`), or convert DOT: rawko graph CHART -f dot | dot -T{ending}"
+            );
+            Err(CommandFailure::Usage(text))
+        }
+        Some(_) | None => Ok(GraphFormat::Mermaid),
+    }
 }

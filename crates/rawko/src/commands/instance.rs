@@ -75,8 +75,9 @@ fn export(
     place.insist_on_store()?;
     let store =
         SqliteStore::open(&place.store, SqliteOptions { read_only: true, ..SqliteOptions::default() })?;
-    let family =
-        store.family(id)?.ok_or_else(|| CommandFailure::Usage(format!("instance `{id}` not found")))?;
+    let family = store.family(id)?.ok_or_else(|| {
+        CommandFailure::Usage(format!("instance `{id}` not found; list instances with `rawko ps --all`"))
+    })?;
     let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
         let mut text = Vec::new();
         family.write(&mut text, times::now_ms()).map_err(CommandFailure::Output)?;

@@ -3,7 +3,7 @@
 mod task;
 
 use rawko_agents::work::project_worktrees;
-use rawko_core::{Status, Value};
+use rawko_core::Status;
 use rawko_programs::worktrees::{Overlap, Worktree};
 use rawko_store::{DrivenInstances, EffectKind, InstanceStatus};
 
@@ -281,17 +281,10 @@ impl JournalPage<'_> {
         let standing = self.standing;
         let mut lines = Vec::new();
         for ask in &standing.asks {
-            let input = if ask.input == Value::Null {
-                String::new()
-            } else {
-                format!(" {}", words::value(&ask.input, true))
-            };
             let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
-            let expiry = expiry.unwrap_or_default();
-            match all_request_lines(ask) {
-                Some(words) => lines.extend(words),
-                None => lines.push(format!("{}{input}{expiry}", ask.invoke)),
-            }
+            let mut words = all_request_lines(ask);
+            words[0] += &expiry.unwrap_or_default();
+            lines.extend(words);
             let (which, option) = (which(&standing.asks, ask), answer_option(ask));
             lines.push(format!(
                 "  `rawko approve {0}{which}{option}` or `rawko deny {0}{which}`",

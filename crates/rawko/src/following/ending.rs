@@ -176,7 +176,7 @@ impl RunEnding<'_> {
                 }
             },
             FollowEnd::Paused(_) | FollowEnd::Rest(Rest::Paused) => {
-                let text = format!("{id} moves only when it is resumed: `rawko resume {id}`");
+                let text = format!("{id}; continue with `rawko resume {id}`");
                 console.note(TextStyle::Notice, "paused", &text);
             }
             FollowEnd::Rest(Rest::Waiting) => {
@@ -239,13 +239,9 @@ pub(crate) fn tell_waits(standing: &InstanceStanding, console: &mut Console) {
     let mut text = String::new();
     for ask in &standing.asks {
         let expiry = ask.expires_ms.map(|at| format!(" ({} left)", times::span((at - now_ms).max(0))));
-        let input =
-            if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
-        let expiry = expiry.unwrap_or_default();
-        match request_lines(ask) {
-            Some(lines) => text += &format!("  pending request: {}{expiry}\n", lines.join("\n  ")),
-            None => text += &format!("  pending request: {}{input}{expiry}\n", ask.invoke),
-        }
+        let mut lines = request_lines(ask);
+        lines[0] += &expiry.unwrap_or_default();
+        text += &format!("  pending request: {}\n", lines.join("\n  "));
         let (which, option) = (which(&standing.asks, ask), answer_option(ask));
         text += &format!("    rawko approve {0}{which}{option}, or rawko deny {0}{which}\n", ask.instance);
     }

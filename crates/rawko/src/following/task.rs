@@ -237,14 +237,14 @@ fn hint(standing: &InstanceStanding, verdict: CommandVerdict, console: &mut Cons
         CommandVerdict::Done if session::is_on_terminal() => {
             format!("add to it: rawko task --continue {id} \"…\"; see why: rawko replay {id} --decisions")
         }
-        CommandVerdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
+        CommandVerdict::Done => format!("see the decisions: rawko replay {id} --decisions"),
         CommandVerdict::Limit if let Some(options) = raising::advice(standing) => {
             format!("work is kept; continue with: rawko resume {id} {options}")
         }
         CommandVerdict::Limit | CommandVerdict::Loop | CommandVerdict::Failed => {
             format!("work is kept; see what happened: rawko history {id}")
         }
-        CommandVerdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
+        CommandVerdict::Credentials => "see which API keys are missing: rawko doctor".to_owned(),
         // It has not ended: its host was lost; the note above has the command that continues it.
         CommandVerdict::Transient if !standing.row.head.status.is_over() => return,
         CommandVerdict::Transient => "temporary failure; try again later".to_owned(),

@@ -11,7 +11,7 @@ use rawko_server::{
 use rawko_store::InstanceStatus;
 
 use super::{ServedProject, problem};
-use crate::checkpoints::reverting::{NotReverted, RevertScope};
+use crate::checkpoints::reverting::{RevertProblem, RevertScope};
 use crate::checkpoints::{FilesOfStep, InstanceChanges};
 
 impl ServedProject {
@@ -65,20 +65,22 @@ impl ServedProject {
         let scope = if redo { RevertScope::Redo } else { RevertScope::All };
         let net = match changes.revert(&id, scope, force).await {
             Ok(reverted) => reverted.net,
-            Err(NotReverted::Nothing(why)) => return Err(ErrorResponse::new(ProblemCode::NotPossible, why)),
-            Err(NotReverted::Conflicts(files)) => {
+            Err(RevertProblem::Nothing(why)) => {
+                return Err(ErrorResponse::new(ProblemCode::NotPossible, why));
+            }
+            Err(RevertProblem::Conflicts(files)) => {
                 let list = files.join(", ");
                 let detail = format!("files were changed since by others: {list}; nothing was undone");
                 let reason =
                     ErrorResponse::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
                 return Err(reason.with("files", files.into()));
             }
-            Err(NotReverted::Missing(files)) => {
+            Err(RevertProblem::Missing(files)) => {
                 let list = files.join(", ");
                 let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
                 return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
             }
-            Err(NotReverted::Unreadable(error)) => {
+            Err(RevertProblem::Unreadable(error)) => {
                 return Err(problem(crate::checkpoints::unreadable(&error)));
             }
         };

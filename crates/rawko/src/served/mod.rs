@@ -20,8 +20,8 @@ use rawko_host::{Engine, Fork, Gate, Receipt, Settings, made_up_id};
 use rawko_model::MessagePart;
 use rawko_server::{
     AgentHealth, AgentInfo, Changes, ChangesRequest, ChartFile, ChartOrigin, ChartTests, ContinueRequest,
-    DoctorCheck, ErrorResponse, HealthState, NewAttachment, NewScenario, NewTask, ProblemCode,
-    ProjectService as Served, RaiseRequest, SaveChart, SettingsText, UndoRequest, Undone, Working,
+    DoctorCheck, ErrorResponse, HealthState, NewAttachment, NewScenario, NewTask, ProblemCode, ProjectFuture,
+    ProjectService as Served, RaiseRequest, SaveChart, SettingsText, UndoRequest, Undone,
 };
 use rawko_tools::image_of_base64;
 
@@ -132,7 +132,7 @@ impl Served for ServedProject {
         self.agent_services.agents.all().iter().map(info).chain(unusable).collect()
     }
 
-    fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
+    fn health(&self) -> ProjectFuture<'_, Vec<(String, AgentHealth)>> {
         let known = self.agent_services.agents_health().into_iter().map(|health| {
             let name = health.about.strip_prefix("agent ").unwrap_or(&health.about).to_owned();
             let state = if health.ok { HealthState::Ok } else { HealthState::Broken };
@@ -142,7 +142,7 @@ impl Served for ServedProject {
         Box::pin(async { known })
     }
 
-    fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn start_task(&self, task: NewTask) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.begin(task))
     }
 
@@ -200,19 +200,19 @@ impl Served for ServedProject {
         self.run_tests(&chart)
     }
 
-    fn changes(&self, request: ChangesRequest) -> Working<'_, Result<Changes, ErrorResponse>> {
+    fn changes(&self, request: ChangesRequest) -> ProjectFuture<'_, Result<Changes, ErrorResponse>> {
         Box::pin(self.read_changes(request))
     }
 
-    fn undo(&self, request: UndoRequest) -> Working<'_, Result<Undone, ErrorResponse>> {
+    fn undo(&self, request: UndoRequest) -> ProjectFuture<'_, Result<Undone, ErrorResponse>> {
         Box::pin(self.take_back(request))
     }
 
-    fn continue_task(&self, request: ContinueRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn continue_task(&self, request: ContinueRequest) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.go_on(request))
     }
 
-    fn raise(&self, request: RaiseRequest) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    fn raise(&self, request: RaiseRequest) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.raise_limits(request))
     }
 
@@ -221,7 +221,7 @@ impl Served for ServedProject {
         engine: Arc<dyn Engine>,
         id: String,
         fork: Fork,
-    ) -> Working<'_, Result<Receipt, ErrorResponse>> {
+    ) -> ProjectFuture<'_, Result<Receipt, ErrorResponse>> {
         Box::pin(self.fork_with_files(engine, id, fork))
     }
 }

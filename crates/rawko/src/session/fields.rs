@@ -62,6 +62,33 @@ impl FormField {
         }
     }
 
+    /// Returns the values that the field takes, in words.
+    pub(crate) fn value_words(&self) -> String {
+        if let Some((last, others)) = self.choices.split_last() {
+            return if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
+        }
+        let words = match self.kind.as_str() {
+            "integer" => "whole number",
+            "number" => "number",
+            "boolean" => "true or false",
+            "array" => "list as JSON",
+            "object" => "map as JSON",
+            _ => "text",
+        };
+        words.to_owned()
+    }
+
+    /// Returns the word that stands for a value of the field in a command.
+    pub(crate) fn placeholder(&self) -> &'static str {
+        match self.kind.as_str() {
+            _ if !self.choices.is_empty() => "CHOICE",
+            "integer" | "number" => "NUMBER",
+            "boolean" => "BOOLEAN",
+            "array" | "object" => "JSON",
+            _ => "TEXT",
+        }
+    }
+
     /// Returns how a value is typed, if its text alone does not show it.
     pub(crate) fn notation(&self) -> Option<&'static str> {
         match self.kind.as_str() {

@@ -41,7 +41,9 @@ use crate::following::{FollowEnd, Manner, OutputFormat, Signals, finish_others, 
 use crate::hosting::{HostAccess, Messenger, NoAnswer, ProjectContext, Pulse, Rest};
 use crate::journal::InstanceTree;
 use crate::journal::tail::JournalTail;
+use crate::times;
 use bell::Bell;
+pub(crate) use fields::FormField;
 use keys::KeyPress;
 pub(crate) use prompt::RequestPrompt;
 use scroll::Scroll;
@@ -129,7 +131,7 @@ impl<'a> TerminalSession<'a> {
             id: id.to_owned(),
             tail,
             scroll: Scroll::new(chart, plan, place.root.clone()).past_until(past),
-            view: TaskView::default(),
+            view: TaskView { moving_since_ms: times::now_ms(), ..TaskView::default() },
             input: TextInput::default(),
             prompt: None,
             messenger: access.messenger(),
@@ -165,7 +167,7 @@ impl<'a> TerminalSession<'a> {
 
     /// Joins an instance of another command: leaving does not pause it.
     pub(crate) fn joined(self) -> TerminalSession<'a> {
-        TerminalSession { is_own: false, ..self }
+        TerminalSession { is_own: false, view: TaskView::default(), ..self }
     }
 
     /// Runs the session until the instance is over or the person leaves. Returns the reason, a reader, and the host if it
@@ -349,7 +351,8 @@ impl<'a> TerminalSession<'a> {
     /// Reads the state of the task, and keeps the shown request if it still waits.
     fn look(&mut self, reader: &SnapshotReader) -> Result<(), CommandFailure> {
         self.looked_at = Some(self.tail.seq());
-        self.view = TaskView::read(reader, &self.id, &self.place.world())?;
+        let view = TaskView::read(reader, &self.id, &self.place.world())?;
+        self.view = view.after(&self.view, times::now_ms());
         let is_open = |prompt: &RequestPrompt| self.view.asks.iter().any(|ask| prompt.is(ask));
         if !self.prompt.as_ref().is_some_and(is_open) {
             let next = self.view.asks.first().map(RequestPrompt::of);

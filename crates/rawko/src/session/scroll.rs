@@ -21,7 +21,7 @@ use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
 use crate::following::is_own;
 use crate::journal::text::{self, TextDetail};
-use crate::journal::{EntryBody, JournalEntry, agent, program as reports, task};
+use crate::journal::{EntryBody, JournalEntry, agent, program as reports, task, without_styles};
 use crate::live_area::{width, wrapped};
 
 /// Output is wrapped at most this wide, so that text stays readable.
@@ -147,7 +147,8 @@ impl Scroll {
         match ServiceName::of(&progress.name).class {
             ServiceClass::Model => {}
             ServiceClass::Tool => {
-                self.output = progress.data.get("line").as_str().unwrap_or_default().to_owned();
+                let line = progress.data.get("line").as_str().unwrap_or_default();
+                self.output = without_styles(line).trim_end().to_owned();
                 return Ok(());
             }
             // A program: its text is printed when it reports it.

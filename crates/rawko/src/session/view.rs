@@ -19,6 +19,8 @@ pub(crate) struct TaskView {
     pub(crate) created_ms: i64,
     pub(crate) spent: Spent,
     pub(crate) is_paused: bool,
+    /// The start of this command or the last resume that it saw; 0 if another process has the instance.
+    pub(crate) moving_since_ms: i64,
     pub(crate) asks: Vec<PendingAsk>,
     /// The innermost agent at work.
     pub(crate) agent: Option<AgentView>,
@@ -82,6 +84,15 @@ impl TaskView {
         view.asks = standing.asks;
         view.asks.sort_by_key(|ask| ask.since_ms);
         Ok(view)
+    }
+
+    /// Counts the time of the activity from the last resume. A call that is repeated after a pause or a restart keeps the
+    /// time of its first attempt, but the person wants to know how long this one takes.
+    pub(super) fn after(mut self, earlier: &TaskView, now_ms: i64) -> TaskView {
+        let is_resumed = earlier.is_paused && !self.is_paused;
+        self.moving_since_ms = if is_resumed { now_ms } else { earlier.moving_since_ms };
+        self.activity.since_ms = self.activity.since_ms.max(self.moving_since_ms);
+        self
     }
 
     /// Describes what the task does now: `developer: thinking 12s`.
@@ -178,5 +189,29 @@ fn running_words(standing: &InstanceStanding, context: &Value) -> String {
         0 => words,
         1 => format!("{words} (+1 call)"),
         more => format!("{words} (+{more} calls)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thinking(since_ms: i64, is_paused: bool) -> TaskView {
+        let activity =
+            CurrentActivity { words: "thinking".to_owned(), since_ms, ..CurrentActivity::default() };
+        TaskView { is_paused, activity, ..TaskView::default() }
+    }
+
+    #[test]
+    fn time_of_an_activity_does_not_count_a_pause() {
+        let words = |view: &TaskView| view.activity_words(60_000);
+        let started = TaskView { moving_since_ms: 1_000, ..TaskView::default() };
+        let paused = thinking(20_000, true).after(&started, 30_000);
+        assert_eq!(words(&paused), "thinking 40s", "a call that began later keeps its time");
+        let resumed = thinking(20_000, false).after(&paused, 50_000);
+        assert_eq!(words(&resumed), "thinking 10s");
+        assert_eq!(words(&thinking(20_000, false).after(&resumed, 55_000)), "thinking 10s");
+        // The command continues a call of another process that was killed.
+        assert_eq!(words(&thinking(500, false).after(&started, 2_000)), "thinking 59s");
     }
 }

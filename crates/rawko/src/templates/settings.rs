@@ -45,9 +45,11 @@ impl SettingsTemplate {
         SettingsTemplate { key, model, checks }
     }
 
-    /// Returns the providers to choose from: the variables of their keys, and their models.
-    pub(crate) fn providers() -> &'static [(&'static str, &'static str)] {
-        &MODELS
+    /// Returns the providers to choose from, each once: the variables of their keys, and their models.
+    pub(crate) fn providers() -> Vec<(&'static str, &'static str)> {
+        let mut providers = MODELS.to_vec();
+        providers.dedup_by_key(|(_, model)| *model);
+        providers
     }
 
     /// Returns the settings with the model of this variable.

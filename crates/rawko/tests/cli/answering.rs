@@ -32,7 +32,7 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
                 invoked  approval human {"title":"Pay 250?"}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
-              pending request: approval {"title":"Pay 250?"}
+              pending request: approval: Pay 250?
                 rawko approve o-1, or rawko deny o-1
               accepts WAIVED
                 rawko send o-1 WAIVED
@@ -47,7 +47,7 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
             context    amount: 250
                        by: null
                        receipt: null
-            requests   approval {"title":"Pay 250?"}
+            requests   approval: Pay 250?
                          `rawko approve o-1` or `rawko deny o-1`
             timers     after 24h in asking, in 24h
             accepts    WAIVED → charging
@@ -84,7 +84,7 @@ fn saying_no_is_an_answer() {
             {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
-              pending request: approval {"title":"Pay 250?"}
+              pending request: approval: Pay 250?
                 rawko approve o-1, or rawko deny o-1
               accepts WAIVED
                 rawko send o-1 WAIVED
@@ -147,7 +147,7 @@ fn events_reach_parked_instances() {
             {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
-              pending request: approval {"title":"Pay 250?"}
+              pending request: approval: Pay 250?
                 rawko approve o-1, or rawko deny o-1
               accepts WAIVED
                 rawko send o-1 WAIVED

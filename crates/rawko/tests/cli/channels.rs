@@ -8,6 +8,7 @@ use expect_test::{expect, expect_file};
 use tempfile::TempDir;
 
 use crate::parking::Background;
+use crate::pty::Pty;
 use crate::support::{RAWKO, by_ada, directory, operator, played, repository, run, stable};
 
 /// An agent that answers every message of a person and keeps no state.
@@ -138,6 +139,25 @@ fn channels_without_a_server() {
         --- stderr
         none: no channels yet; create one with `rawko channels create NAME`
     "#]].assert_eq(&stable(&shown, dir.path()));
+}
+
+/// The prompt writes to the terminal itself: colours, and text without any escape in it.
+#[test]
+fn a_chat_on_a_terminal_shows_messages_above_its_prompt() {
+    let dir = den();
+    run(dir.path(), &["channels", "create", "hall"], "");
+    let mut terminal = Pty::start(dir.path(), &["chat", "hall", "--as", "kim"], (80, 24));
+    terminal.wait_for("hall> ");
+    terminal.press("hello\r");
+    terminal.wait_for(": hello");
+    let screen = terminal.screen();
+    let message = screen.lines().find(|line| line.ends_with(": hello")).unwrap();
+    assert!(message.starts_with("   1  kim"), "{screen}");
+    terminal.press("/help\r");
+    terminal.wait_for("leave (also Ctrl-D)");
+    assert!(terminal.screen().contains("\n  text          post a message"), "{}", terminal.screen());
+    terminal.press("/quit\r");
+    assert_eq!(terminal.wait_for_end().code(), Some(0));
 }
 
 #[test]

@@ -76,9 +76,11 @@ fn killed_between_items_it_repeats_nothing_that_is_finished() {
         .skip_while(|line| !line.starts_with("items") && !line.starts_with("requests"))
         .collect();
     expect![[r#"
-        requests   ask[0] {"question":"x"}
+        requests   ask[0]
+                       question: "x"
                      `rawko approve f --ask 'ask[0]'` or `rawko deny f --ask 'ask[0]'`
-                   ask[1] {"question":"y"}
+                   ask[1]
+                       question: "y"
                      `rawko approve f --ask 'ask[1]'` or `rawko deny f --ask 'ask[1]'`
         items      ask: 2 items, 2 running
                      running  ask[0]

@@ -289,7 +289,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko test nowhere.scenario.yaml
         --- stderr
-        error: there is no file `nowhere.scenario.yaml`
+        error: file `nowhere.scenario.yaml` not found
         --- exit code 2
     "#]],
     );

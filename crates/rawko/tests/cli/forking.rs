@@ -29,7 +29,7 @@ fn a_fork_has_other_values_and_leaves_the_first_one_alone() {
                 context  receipt: null
             --- stderr
             waiting: o-2 is parked; continue with `rawko resume o-2`
-              pending request: approval {"title":"Pay 250?"}
+              pending request: approval: Pay 250?
                 rawko approve o-2, or rawko deny o-2
               accepts WAIVED
                 rawko send o-2 WAIVED
@@ -79,7 +79,7 @@ fn a_fork_can_be_followed() {
             {"v":1,"type":"result","id":"o-2","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-2","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-2 is parked; continue with `rawko resume o-2`
-              pending request: approval {"title":"Pay 250?"}
+              pending request: approval: Pay 250?
                 rawko approve o-2, or rawko deny o-2
               accepts WAIVED
                 rawko send o-2 WAIVED

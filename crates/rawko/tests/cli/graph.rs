@@ -41,6 +41,10 @@ fn the_ending_of_the_output_chooses_the_format() {
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
         assert!(fs::read_to_string(dir.path().join(file)).unwrap().contains(mark), "{file}");
     }
+    let refused = run(dir.path(), &["graph", "door.yaml", "-o", "a.png"], "");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("dot | dot -Tpng"), "{}", refused.stderr);
+    assert!(!dir.path().join("a.png").exists());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_second_run_starts_through_the_first_and_takes_over_when_it_ends() {
 #[test]
 fn ctrl_c_pauses_its_own_instance_in_another_process_and_sigterm_detaches() {
     for (signal, told, status) in [
-        ("-INT", "paused: w-2 moves only when it is resumed: `rawko resume w-2`\n--- Some(130)\n", "paused"),
+        ("-INT", "paused: w-2; continue with `rawko resume w-2`\n--- Some(130)\n", "paused"),
         ("-TERM", "detached: w-2 continues in process 0\n--- Some(143)\n", "waiting"),
     ] {
         let dir = directory(&[("waiter.yaml", WAITER)]);

@@ -306,6 +306,11 @@ fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
     }
     let mut terminal = Pty::of(command, (100, 40));
     terminal.wait_for("number, or Enter to skip");
+    assert_eq!(
+        terminal.screen().matches("gemini/").count(),
+        1,
+        "a provider with two variables is one choice"
+    );
     terminal.press("99\r");
     terminal.wait_for("a number from 1 to");
     terminal.press("1\r");
@@ -315,6 +320,7 @@ fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
     let (code, text) = terminal.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("***") && !text.contains("sk-secret"), "{text}");
+    assert!(text.contains("trying: one small request to anthropic/"), "{text}");
     assert!(text.contains("warning"), "the model was not tried: {text}");
     for file in files_below(dir.path(), dir.path()) {
         let body = fs::read(dir.path().join(&file)).unwrap();

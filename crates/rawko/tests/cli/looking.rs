@@ -49,14 +49,14 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  40605ac83812  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
+        agent  1.0.0  4995fb0a1016  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  d32c3b955fb0  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  73d73e93295e  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
-        rawko  1.0.0  47db0af17630  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  ad8be85b82f1  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml
@@ -87,15 +87,15 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  40605ac83812  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
+        agent  1.0.0  4995fb0a1016  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  d32c3b955fb0  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  73d73e93295e  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  60efd2c9011a  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  930a22d98705  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  1db0f601fb4a  yes  0  rawko's own plan_build.yaml
         program_agent  1.0.0  c5325c650a66  yes  0  rawko's own program_agent.yaml
-        rawko  1.0.0  47db0af17630  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  ad8be85b82f1  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ef99cb60e916  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml

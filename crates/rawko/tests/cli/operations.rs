@@ -147,7 +147,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
             output   {"receipt":"r-1"}
         $ rawko instance export nothing
         --- stderr
-        error: instance `nothing` not found
+        error: instance `nothing` not found; list instances with `rawko ps --all`
         --- exit code 2
         $ rawko instance import missing.jsonl
         --- stderr

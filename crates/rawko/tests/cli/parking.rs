@@ -78,7 +78,7 @@ fn ctrl_c_pauses_and_resume_goes_on() {
             timer    after 1h in waiting (in 1h)
         > pause by ada               [waiting]
         --- stderr
-        paused: w-1 moves only when it is resumed: `rawko resume w-1`
+        paused: w-1; continue with `rawko resume w-1`
         --- Some(130)
         $ rawko resume w-1 --patience 0s
         w-1                          [waiting]

@@ -296,7 +296,7 @@ fn events_wait_for_the_resume_and_answers_are_refused() {
         $ rawko send w-1 TOLD --data what=hello
         --- stderr
         queued: w-1 is paused; the event is stored and applied on `rawko resume w-1`
-        paused: w-1 moves only when it is resumed: `rawko resume w-1`
+        paused: w-1; continue with `rawko resume w-1`
         $ rawko approve a-1
         --- stderr
         error: instance `a-1` is paused; resume it first: `rawko resume a-1`

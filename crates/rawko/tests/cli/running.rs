@@ -444,5 +444,5 @@ fn without_a_project_the_store_belongs_to_the_directory_of_the_chart() {
     assert!(store.is_file() && !charts.join(".rawko").exists());
     let elsewhere = played(dir.path(), &["show o-1", &format!("show o-1 --store {}", store.display())]);
     assert!(elsewhere.contains("rawko.db` not found"), "{elsewhere}");
-    assert!(stable(&elsewhere, dir.path()).contains("approval {\"title\":\"Pay 250?\"}"), "{elsewhere}");
+    assert!(stable(&elsewhere, dir.path()).contains("requests   approval: Pay 250?"), "{elsewhere}");
 }

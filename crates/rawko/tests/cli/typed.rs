@@ -174,8 +174,9 @@ fn an_event_or_an_answer_that_does_not_fit_is_refused_with_the_reasons() {
             invoked  address human {"title":"Where?","form":{"street":{"type":"string","required":true}}}
         --- stderr
         waiting: f is parked; continue with `rawko resume f`
-          pending request: address {"title":"Where?","form":{"street":{"type":"string","required":true}}}
-            rawko approve f, or rawko deny f
+          pending request: address: Where?
+              street: text, required
+            rawko approve f --data street=TEXT, or rawko deny f
         $ rawko approve f --data floor=2
         --- stderr
         error: the answer to `address` of instance `f` does not fit its form: `street` is missing

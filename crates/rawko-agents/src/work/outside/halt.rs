@@ -12,7 +12,7 @@ pub(super) enum Halt {
 
 impl Halt {
     pub(super) fn out_of_time() -> Self {
-        let message = "the time for this piece of work is used up".to_owned();
+        let message = "reached the time limit of this agent run".to_owned();
         Halt::Limit { code: Some("timeout"), message }
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rawko_core::Value;
 
 use crate::console::{Console, TextStyle};
+use crate::journal::without_styles;
 
 /// Calls that are kept.
 const CALLS_MAX: usize = 200;
@@ -34,7 +35,7 @@ impl Folds {
         let fold = Fold {
             number: self.count,
             call: call.clone(),
-            content: content.to_owned(),
+            content: without_styles(content).into_owned(),
             diff: diff.to_owned(),
         };
         self.calls.push_back(fold);

@@ -6,7 +6,7 @@ use super::super::shell;
 use super::Scroll;
 use crate::console::{Console, TextStyle};
 use crate::failure::CommandFailure;
-use crate::journal::JournalEntry;
+use crate::journal::{JournalEntry, without_styles};
 use crate::live_area::{fitted, wrapped};
 
 /// Lines of a message that are printed: a pasted text may be long, and the person knows it.
@@ -60,7 +60,7 @@ impl Scroll {
     /// Prints a line of output of the person's command.
     pub(crate) fn tell_output(&mut self, line: &str, console: &mut Console) -> Result<(), CommandFailure> {
         self.end_line(console)?;
-        let parts = wrapped(line, self.columns.saturating_sub(4).max(10));
+        let parts = wrapped(&without_styles(line), self.columns.saturating_sub(4).max(10));
         parts.iter().try_for_each(|part| console.line(&format!("    {part}")))
     }
 

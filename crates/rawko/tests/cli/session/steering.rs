@@ -1,5 +1,7 @@
 //! Steering a task: messages, the end of a turn, pause and resume, commands, and follow-ups.
 
+use std::fs;
+
 use serde_json::Value as Json;
 
 use super::{SIZE, one_worker, task};
@@ -143,22 +145,28 @@ fn escape_stops_a_running_call_and_the_model_reads_so() {
     assert!(results[0]["content"].as_str().unwrap().starts_with("The person interrupted"), "{shown}");
 }
 
-/// A slow command shows its last line while it runs.
+/// A slow command shows its last line while it runs, without its colours.
 const NOISY: &str = r#"
 - agent: worker
   steps:
-    - tool_calls: [{name: Bash, input: {command: "echo first; echo building the third part; sleep 5"}}]
+    - tool_calls: [{name: Bash, input: {command: sh build.sh}}]
     - text: Built.
 "#;
+const BUILD: &str = r"
+printf '\033[1mfirst\033[0m\n\033[32mbuilding\033[0m the third part\n'
+until [ -e go ]; do sleep 0.1; done
+";
 
 #[test]
 fn a_slow_command_shows_its_last_line() {
     let dir = one_worker("", NOISY);
+    fs::write(dir.path().join("build.sh"), BUILD).unwrap();
     let mut pty = task(&dir, &[]);
     pty.wait_for("⎿ building the third part");
+    fs::write(dir.path().join("go"), "").unwrap();
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("✓ Bash echo first"), "{text}");
+    assert!(text.contains("✓ Bash sh build.sh — first (+1 line)"), "{text}");
 }
 
 #[test]

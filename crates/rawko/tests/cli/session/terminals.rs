@@ -237,5 +237,8 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.press("\r");
     pty.wait_for_all(&["The task is complete.", "added `Bash(python3 -m unittest)`"]);
     assert!(has_change());
-    assert_eq!(pty.end().0, Some(0));
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    let last = "rawko agents list              list the agents; .rawko/README.md explains how to edit them";
+    assert!(text.contains(last), "the list fits the terminal: {text}");
 }

@@ -81,7 +81,7 @@ fn every_way_to_end_has_its_exit_code() {
             "reached the limit of 1 iteration",
         ),
         ("money", SETTINGS, retrying, dear, &["--max-budget-usd", "0.01"], 53, "`budget.cost_usd`"),
-        ("time", SETTINGS, "", slow, &["--timeout", "200ms"], 53, "the time for the task is used up"),
+        ("time", SETTINGS, "", slow, &["--timeout", "200ms"], 53, "reached the time limit of the task"),
         ("a loop", SETTINGS, "", &round, &[], 54, "loop detected"),
         ("a person", SETTINGS, human, ONE, &[], 55, "pending request"),
     ];

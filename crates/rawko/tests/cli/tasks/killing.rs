@@ -188,14 +188,14 @@ fn is_about(line: &Json, within: &str) -> bool {
 }
 
 /// A process, the instance that reached the state, and the output, which stays open while a process holds it.
-struct Reached<R> {
+struct ReachedState<R> {
     child: Child,
     id: String,
     _out: R,
 }
 
 /// Runs until the state is entered for the `visit`-th time.
-fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> Reached<impl BufRead + use<>> {
+fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> ReachedState<impl BufRead + use<>> {
     let (mut child, mut out) = running(dir, &TASK, 0);
     let wanted = serde_json::json!([if within.is_empty() { state } else { within }]);
     let (mut visits, mut before, mut line) = (0, Json::Null, String::new());
@@ -210,7 +210,7 @@ fn until(dir: &Path, (state, within): (&str, &str), visit: usize) -> Reached<imp
         before = told["configuration"].clone();
         if visits == visit {
             let id = told["id"].as_str().unwrap().to_owned();
-            return Reached { child, id, _out: out };
+            return ReachedState { child, id, _out: out };
         }
     }
 }

@@ -57,7 +57,7 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
         changed  stock.py (+2 -2)
         spent … 7 tool calls
         --- stderr
-        next: see the decisions with `rawko replay fix --decisions`
+        next: see the decisions: rawko replay fix --decisions
     "#]]
     .assert_eq(&told(&text, dir.path()));
     let mended = fs::read_to_string(dir.path().join("stock.py")).unwrap();
