@@ -78,6 +78,11 @@ impl ServedProject {
                 let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
                 return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
             }
+            Err(NotReverted::Blocked(files)) => {
+                let list = files.join(", ");
+                let detail = format!("other files or links are in the way of {list}; nothing was undone");
+                return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
+            }
             Err(NotReverted::Unreadable(error)) => {
                 return Err(problem(crate::checkpoints::unreadable(&error)));
             }
