@@ -23,6 +23,8 @@ pub struct IgnoreRules {
     /// Directories above are not looked at.
     top: PathBuf,
     has_own: bool,
+    /// The root of a copy, and the project it is a copy of.
+    copy: Option<(PathBuf, PathBuf)>,
     known: Mutex<HashMap<PathBuf, Arc<Rules>>>,
 }
 
@@ -32,7 +34,14 @@ impl IgnoreRules {
     pub fn of_walk(walk: &mut WalkBuilder, root: &Path, has_own: bool, has_parents: bool) -> Self {
         walk.git_ignore(false).ignore(false);
         let top = if has_parents { PathBuf::new() } else { root.to_owned() };
-        Self { top, has_own, known: Mutex::default() }
+        Self { top, has_own, copy: None, known: Mutex::default() }
+    }
+
+    /// Applies the rules of directories above a project to a copy of it, which is elsewhere.
+    #[must_use]
+    pub fn of_copy(mut self, project: &Path) -> Self {
+        self.copy = Some((self.top.clone(), project.to_owned()));
+        self
     }
 
     /// Returns true for an entry that a rule of a directory above it leaves out.
@@ -43,8 +52,16 @@ impl IgnoreRules {
 
     fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
         let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.top));
+        let original = self.copy.as_ref().and_then(|(copy, project)| {
+            let original = project.join(path.strip_prefix(copy).ok()?);
+            Some((original, project))
+        });
+        let around = original.iter().flat_map(|(original, project)| {
+            project.ancestors().skip(1).map(move |directory| (&**original, directory))
+        });
         let mut of_git = Match::None;
-        for rules in above.map(|directory| self.rules(directory)) {
+        for (path, directory) in above.map(|directory| (path, directory)).chain(around) {
+            let rules = self.rules(directory);
             match rules.own.matched(path, is_directory) {
                 Match::None => {}
                 found => return found.is_ignore(),

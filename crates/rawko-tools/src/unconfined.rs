@@ -130,6 +130,11 @@ impl UnconfinedCalls {
             || if is_delegation(name) { "Task".to_owned() } else { name.to_owned() },
             |tool| tool.name().to_owned(),
         );
+        if tool.is_some()
+            && let Some(why) = ambiguity(input)
+        {
+            return CallVerdict::Deny(why.to_owned());
+        }
         let path = path_of(input, cwd, self.roots.home.as_deref());
         if matches!(tool, Some(Builtin::Write | Builtin::Edit)) && self.is_plan(path.as_deref()) {
             return CallVerdict::Pass;
@@ -296,6 +301,20 @@ fn path_of(input: &Value, cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
+/// Returns why the input of a known tool cannot be judged: Claude Code may read another key of it than the rules do.
+fn ambiguity(input: &Value) -> Option<&'static str> {
+    let is_text = |key: &str| matches!(input.get(key), Value::Null | Value::Str(_));
+    if !is_text("command") {
+        return Some("its `command` is not a text");
+    }
+    if !PATH_KEYS.into_iter().all(is_text) {
+        return Some("its file is not a text");
+    }
+    let mut paths = PATH_KEYS.into_iter().map(|key| text(input, key)).filter(|path| !path.is_empty());
+    let first = paths.next()?;
+    paths.any(|path| path != first).then_some("it names several files")
+}
+
 /// Returns the input as the rules read it: the file under one key.
 fn with_path(input: &Value, path: Option<&Path>) -> Value {
     let Some(path) = path.and_then(Path::to_str) else { return input.clone() };
@@ -354,6 +373,8 @@ mod tests {
             ("Bash", r#"{"command": "python3 -c 'open(\"a\",\"w\")'"}"#, "deny"),
             ("Bash", r#"{"command": "rawko approve x"}"#, "deny"),
             ("Bash", "{}", "pass"),
+            ("Bash", r#"{"command": ["rm", "a"]}"#, "deny"),
+            ("Read", r#"{"file_path": ["ROOT/a"]}"#, "deny"),
         ] {
             let found = verdict(&reading, tool, input);
             assert_eq!(word(&found), expected, "{tool} {input}: {found:?}");
@@ -381,6 +402,9 @@ mod tests {
             ("Edit", r#"{"file_path": "ROOT/CLAUDE.md"}"#, "ask"),
             ("Write", r#"{"file_path": "/srv/x/.claude/settings.json"}"#, "deny"),
             ("Write", "{}", "deny"),
+            ("NotebookEdit", r#"{"file_path": "a", "notebook_path": "ROOT/.claude/settings.json"}"#, "deny"),
+            ("Edit", r#"{"file_path": "ROOT/a", "path": "ROOT/a"}"#, "pass"),
+            ("Bash", r#"{"command": {"line": "rawko trust --yes"}}"#, "deny"),
             ("Bash", r#"{"command": "cargo test && git commit -m x"}"#, "pass"),
             ("Bash", r#"{"command": "rawko approve claude-1"}"#, "deny"),
             ("Bash", r#"{"command": "cd x && env A=1 rawko  send claude-1 APPROVE"}"#, "deny"),

@@ -14,6 +14,8 @@ const KEYS_MAX = 1_000;
 /** Heartbeats of the server that may be missing. */
 const MISSED_MAX = 3;
 const REGISTER_MS = 10_000;
+/** The server accepts no larger message. */
+const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** After these the server may accept the same registration. */
 const PASSING = new Set(["closing", "heartbeats_missed"]);
 
@@ -197,7 +199,11 @@ export class Services {
       return;
     }
     const work = { key, calls: new Set([number]), stopped: new Set(), abort: new AbortController() };
-    const progress = (data) => work.calls.forEach((call) => this.#send({ type: "progress", call, data }));
+    const progress = (data) =>
+      work.calls.forEach((call) => {
+        const message = { type: "progress", call, data };
+        if (!faultOf(message)) this.#send(message);
+      });
     const call = { service, key, instance, invoke, attempt, signal: work.abort.signal, progress };
     this.#work.set(key, work);
     // The same request again waits for its first attempt, which is being stopped.
@@ -221,8 +227,7 @@ export class Services {
       answer = this.#results.get(work.key);
       if (!answer) {
         const value = (await this.#services.get(call.service).handler(input, call)) ?? null;
-        JSON.stringify(value);
-        answer = { type: "result", value };
+        answer = sendable({ type: "result", value });
       }
     } catch (error) {
       answer = failureOf(error, work.abort.signal.aborted);
@@ -237,13 +242,41 @@ export class Services {
   }
 
   #answer(number, answer) {
-    const message = { ...answer, call: number };
+    const message = sendable({ ...answer, call: number });
     this.#answers.set(number, message);
     this.#send(message);
   }
 
   #send(message) {
-    this.#socket?.send(JSON.stringify(message));
+    this.#socket?.send(encoded(message));
+  }
+}
+
+/** Returns the text of a message. Throws if the server could not read it. */
+function encoded(message) {
+  const text = JSON.stringify(message, (key, value) => {
+    if (key.isWellFormed() && (typeof value !== "string" || value.isWellFormed())) return value;
+    throw new TypeError("a text has one half of a surrogate pair");
+  });
+  const size = Buffer.byteLength(text);
+  if (size <= MESSAGE_BYTES_MAX) return text;
+  throw new RangeError(`it has ${size} bytes, and a message has at most ${MESSAGE_BYTES_MAX}`);
+}
+
+/** Returns the answer, or the failure of one that the server could not read: sent as it is, it would never arrive. */
+function sendable(answer) {
+  const error = faultOf(answer);
+  if (!error) return answer;
+  const message = `the ${answer.type} is not JSON, or is too large: ${error.message}`;
+  return { type: "failure", call: answer.call, message, category: "invalid_answer", outcome: "unknown" };
+}
+
+function faultOf(message) {
+  try {
+    encoded(message);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

@@ -1,11 +1,12 @@
 //! Changes the project's files to given states: an undo, a redo or a merge. What will be done is on disk first, so that
 //! a killed process is completed by the next one; the history has an entry for it, so that it can be undone.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::log::RevertIntent;
 use super::names::real_path;
@@ -33,6 +34,9 @@ pub enum ApplyError {
     /// The contents of these files are not known: too large to store, or damaged.
     #[error("the contents are not stored: {}", .0.join(", "))]
     Missing(Vec<String>),
+    /// Other things are in the place of these paths or of directories above them, and not even a forced change removes those.
+    #[error("other files are in the way of {}; move them away first", .0.join(", "))]
+    Blocked(Vec<String>),
     /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -117,6 +121,10 @@ impl Checkpoints {
         if plan.is_empty() {
             return Ok(AppliedChange::default());
         }
+        let blocked = blocked(&self.root, &plan);
+        if !blocked.is_empty() {
+            return Err(ApplyError::Blocked(blocked));
+        }
         self.log.set_intent(&RevertIntent { author: author.clone(), changes: plan })?;
         let entry = self.settle(&mut held.memory).await?;
         Ok(AppliedChange { entry, ..AppliedChange::default() })
@@ -143,6 +151,59 @@ pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<Pa
 fn is_same(one: &Option<PathState>, other: &Option<PathState>) -> bool {
     let kind = |mark: &Option<PathState>| mark.as_ref().map(|mark| mark.kind);
     one == other || (kind(one) == Some(PathKind::Directory) && kind(other) == Some(PathKind::Directory))
+}
+
+/// Returns the paths that cannot be written: below something that is no directory and stays, or in the place of a
+/// directory with files that stay. Checked before the intent is on disk, because an intent is always completed.
+fn blocked(at: &Path, plan: &[PathChange]) -> Vec<String> {
+    let after = |change: &PathChange| {
+        let kind = change.after.as_ref().map(|mark| mark.kind);
+        (real_path(&change.path), kind)
+    };
+    let planned: BTreeMap<PathBuf, Option<PathKind>> = plan.iter().map(after).collect();
+    let kind = |path: &Path| at.join(path).symlink_metadata().ok().map(|about| about.file_type());
+    let gives_way = |path: &Path| matches!(planned.get(path), Some(None | Some(PathKind::Directory)));
+    let is_blocked = |change: &&PathChange| {
+        let Some(mark) = &change.after else { return false };
+        let path = real_path(&change.path);
+        let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        if above.any(|above| kind(above).is_some_and(|kind| !kind.is_dir()) && !gives_way(above)) {
+            return true;
+        }
+        let is_directory = kind(&path).is_some_and(|kind| kind.is_dir());
+        is_directory && mark.kind != PathKind::Directory && !is_emptied(at, &path, &planned)
+    };
+    plan.iter().filter(is_blocked).map(|change| change.path.clone()).collect()
+}
+
+/// Returns true if the plan removes everything in a directory.
+fn is_emptied(at: &Path, directory: &Path, planned: &BTreeMap<PathBuf, Option<PathKind>>) -> bool {
+    let mut pending = vec![directory.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(at.join(&folder)).into_iter().flatten().flatten() {
+            let path = folder.join(entry.file_name());
+            if planned.get(&path) != Some(&None) {
+                return false;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                pending.push(path);
+            }
+        }
+    }
+    true
+}
+
+/// Ignores that something else was put in the place of a path meanwhile: it stays.
+fn unless_taken(done: io::Result<()>) -> io::Result<()> {
+    use rustix::io::Errno;
+    let is_taken = |error: &io::Error| {
+        let taken = [Errno::NOTDIR, Errno::ISDIR, Errno::NOTEMPTY, Errno::EXIST, Errno::LOOP];
+        Errno::from_io_error(error).is_some_and(|errno| taken.contains(&errno))
+    };
+    match done {
+        Err(error) if is_taken(&error) => Ok(()),
+        done => done,
+    }
 }
 
 /// Brings paths into their state `after`. Can be repeated: paths that are done stay as they are, and so do files that
@@ -179,19 +240,21 @@ fn perform(at: &Path, vault: &Vault, changes: &[PathChange]) -> io::Result<()> {
         let mark = change.after.as_ref().filter(|mark| mark.kind == PathKind::Directory)?;
         Some((real_path(&change.path), mark.mode))
     });
-    let modes: Vec<(std::path::PathBuf, u32)> = modes.collect();
+    let modes: Vec<(PathBuf, u32)> = modes.collect();
     for (path, _) in &modes {
-        root.make_directories(path)?;
+        unless_taken(root.make_directories(path))?;
     }
     for change in &changes {
         match &change.after {
             Some(mark) if matches!(mark.kind, PathKind::File | PathKind::Link) => {
-                write(&root, vault, change, mark)?
+                unless_taken(write(&root, vault, change, mark))?;
             }
             _ => {}
         }
     }
-    for (path, mode) in modes.iter().rev() {
+    let is_there =
+        |path: &PathBuf| mark_now(at, &root, path).is_some_and(|mark| mark.kind == PathKind::Directory);
+    for (path, mode) in modes.iter().rev().filter(|(path, _)| is_there(path)) {
         fs::set_permissions(root.parent(path)?.path(), Permissions::from_mode(*mode))?;
     }
     Ok(())

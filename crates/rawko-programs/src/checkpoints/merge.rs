@@ -1,10 +1,12 @@
 //! Three-way merge of trees and of lines. Not git's: its merge drivers are programs that a repository names, and a
 //! project without git is merged in the same way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use similar::{DiffOp, TextDiff};
 
+use super::names::{name_of, real_path};
 use super::{Manifest, PathChange, PathKind, PathState};
 
 const OURS: &str = "<<<<<<< ";
@@ -63,8 +65,52 @@ impl MergeResult {
                 _ => result.conflicts.push(name.clone()),
             }
         }
+        result.hold_apart(ours);
         result
     }
+
+    /// Moves changes to the conflicts that no tree can have together with ours: a file in the place of a directory that is
+    /// still used, and anything below a path that is no directory.
+    fn hold_apart(&mut self, ours: &Manifest) {
+        let after = |change: &PathChange| (change.path.clone(), change.after.as_ref().map(|mark| mark.kind));
+        let changed: BTreeMap<String, Option<PathKind>> = self.changes.iter().map(after).collect();
+        let kind = |name: &String| match changed.get(name) {
+            Some(kind) => *kind,
+            None => ours.get(name).map(|mark| mark.kind),
+        };
+        let is_clash = |change: &PathChange| {
+            let Some(mark) = &change.after else { return false };
+            let path = real_path(&change.path);
+            let is_own = |name: &String| !changed.contains_key(name);
+            if names_above(&path).any(|name| is_own(&name) && kind(&name).is_some_and(is_no_directory)) {
+                return true;
+            }
+            let was_directory = ours.get(&change.path).is_some_and(|mark| mark.kind == PathKind::Directory);
+            let is_used = |name: &String| {
+                *name != change.path && real_path(name).starts_with(&path) && kind(name).is_some()
+            };
+            is_no_directory(mark.kind) && was_directory && ours.keys().any(is_used)
+        };
+        let (clashes, changes) = std::mem::take(&mut self.changes).into_iter().partition(is_clash);
+        self.changes = changes;
+        self.conflicts.extend(Vec::into_iter(clashes).map(|change: PathChange| change.path));
+        self.conflicts.sort();
+    }
+}
+
+fn is_no_directory(kind: PathKind) -> bool {
+    kind != PathKind::Directory
+}
+
+/// Returns the names of the directories above a path.
+fn names_above(path: &Path) -> impl Iterator<Item = String> {
+    path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).map(name_of)
+}
+
+/// Returns true if a tree can have a file with this name: no path above it is something else than a directory.
+pub(crate) fn has_room(tree: &Manifest, name: &str) -> bool {
+    let is_blocked = |above: String| tree.get(&above).is_some_and(|mark| is_no_directory(mark.kind));
+    !tree.contains_key(name) && !names_above(&real_path(name)).any(is_blocked)
 }
 
 /// Merges lines. `Err` has the text with conflict markers; for files that are not text, ours.

@@ -29,6 +29,7 @@ pub(crate) use apply::apply_copy;
 pub use apply::{AppliedChange, ApplyError};
 pub use git::ref_part;
 pub(crate) use git::{Git, ImportRequest};
+pub(crate) use merge::has_room;
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
 pub(crate) use names::name_of;
 pub use names::real_path;

@@ -129,7 +129,9 @@ impl OpenParent {
             fs::remove_file(&draft)?;
         }
         write(&draft)?;
-        fs::rename(draft, self.path())
+        fs::rename(&draft, self.path()).inspect_err(|_| {
+            let _ = fs::remove_file(&draft);
+        })
     }
 
     /// Returns the path of a draft of the file.

@@ -85,7 +85,7 @@ impl Checkpoints {
         Self {
             log: Log::new(settings.folder.clone()),
             vault: Vault::new(settings.folder.join("objects")),
-            scope: ScanScope { excluded, tracked: Vec::new(), has_parents: settings.git },
+            scope: ScanScope { excluded, has_parents: settings.git, ..ScanScope::default() },
             git: Some(git).filter(|_| settings.git),
             open: std::sync::Mutex::default(),
             ended: tokio::sync::Notify::new(),
@@ -93,6 +93,11 @@ impl Checkpoints {
             memory: Mutex::default(),
             root,
         }
+    }
+
+    /// Returns the project if `.gitignore` files above it apply.
+    pub(crate) fn below_rules(&self) -> Option<&Path> {
+        self.scope.has_parents.then_some(&*self.root)
     }
 
     /// Returns the root of the project.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rawko_tools::IgnoreRules;
 
-use super::names::name_of;
+use super::names::{name_of, real_path};
 use super::open_below::{DRAFT, Root};
 use super::vault::content_hash;
 use super::{Manifest, PathKind, PathState};
@@ -34,6 +34,8 @@ pub(super) struct ScanScope {
     pub(super) tracked: Vec<PathBuf>,
     /// True if `.gitignore` files above the root apply.
     pub(super) has_parents: bool,
+    /// The project of a copy: `.gitignore` files above the project apply to its copies.
+    pub(super) project: Option<PathBuf>,
 }
 
 /// Hashes of unchanged files.
@@ -214,7 +216,10 @@ fn walk(at: &Path, scope: &ScanScope) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(at);
     walk.require_git(false).hidden(false).ignore(false).parents(scope.has_parents);
     walk.sort_by_file_name(|one, other| one.cmp(other));
-    let rules = IgnoreRules::of_walk(&mut walk, at, false, scope.has_parents);
+    let mut rules = IgnoreRules::of_walk(&mut walk, at, false, scope.has_parents);
+    if let Some(project) = &scope.project {
+        rules = rules.of_copy(project);
+    }
     let (excluded, at) = (scope.excluded.clone(), at.to_owned());
     walk.filter_entry(move |entry| {
         let is_excluded = excluded.iter().any(|path| path == entry.path());
@@ -239,9 +244,15 @@ fn is_own(path: &Path) -> bool {
         || path.as_os_str().as_bytes().ends_with(DRAFT.as_bytes())
 }
 
-/// Returns the files of a copy of a project.
-pub(crate) fn scan_copy(at: &Path) -> io::Result<Manifest> {
-    scan(at, &Root::open(at)?, &ScanScope::default(), &mut StatCache::default())
+/// Returns the files of a copy of a project. Files of its beginning belong to it even if a rule hides them, because git had
+/// them before, or because the rule is new: a merge removes every file from the project that is missing here.
+pub(crate) fn scan_copy(at: &Path, project: Option<&Path>, beginning: &Manifest) -> io::Result<Manifest> {
+    let scope = ScanScope {
+        tracked: beginning.keys().map(|name| real_path(name)).collect(),
+        project: project.map(Path::to_owned),
+        ..ScanScope::default()
+    };
+    scan(at, &Root::open(at)?, &scope, &mut StatCache::default())
 }
 
 /// Returns the contents of a file or the target of a link in a copy; `None` if there is neither.

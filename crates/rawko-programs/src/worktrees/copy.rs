@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::checkpoints::{Checkpoints, Manifest, PathKind, PathState, read_copy, real_path, scan_copy};
 
-/// Returns the files of a copy.
-pub(super) async fn scan(at: &Path) -> io::Result<Manifest> {
-    let at = at.to_owned();
-    tokio::task::spawn_blocking(move || scan_copy(&at)).await?
+/// Returns the files of a copy with this beginning.
+pub(super) async fn scan(history: &Checkpoints, at: &Path, beginning: &Manifest) -> io::Result<Manifest> {
+    let (at, project) = (at.to_owned(), history.below_rules().map(Path::to_owned));
+    let beginning = beginning.clone();
+    tokio::task::spawn_blocking(move || scan_copy(&at, project.as_deref(), &beginning)).await?
 }
 
 /// Returns the contents of a file in a copy.
@@ -34,7 +35,7 @@ pub(super) async fn fill(history: &Checkpoints, number: u64, files: &Manifest, t
     let (from, target, wanted) = (history.root().to_owned(), to.to_owned(), files.clone());
     tokio::task::spawn_blocking(move || copy_all(&from, &target, &wanted)).await??;
     // Files that changed since are taken from the history.
-    let made = scan(to).await?;
+    let made = scan(history, to, files).await?;
     let differing: Vec<(String, PathState, u64)> = files
         .iter()
         .filter(|(name, mark)| {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{MergeTurn, Worktree, WorktreeError, Worktrees, copy};
 use crate::checkpoints::{
     ApplyError, ChangeAuthor, Checkpoints, HistoryEntry, Manifest, MergeResult, MergedFile, PathChange,
-    PathKind, PathState, apply_copy, content_mark, has_markers, merge_lines, real_path,
+    PathKind, PathState, apply_copy, content_mark, has_markers, has_room, merge_lines, real_path,
 };
 
 /// Attempts while the person changes files at the same time.
@@ -87,6 +87,7 @@ impl Worktrees {
         author: &ChangeAuthor,
         _turn: &MergeTurn,
     ) -> Result<Merged, MergeError> {
+        let mut changed = Vec::new();
         for _ in 0..ATTEMPTS_MAX {
             let tree = self.named(name)?;
             if let Some(paths) = self.finish_marking(history, name).await? {
@@ -96,8 +97,9 @@ impl Worktrees {
                 return Err(MergeError::Conflict(unresolved));
             }
             let (number, ours) = history.now().await?;
-            let theirs = copy::scan(&tree.path).await?;
-            let merge = MergeResult::of(&self.base(&tree)?, &ours, &theirs);
+            let base = self.base(&tree)?;
+            let theirs = copy::scan(history, &tree.path, &base).await?;
+            let merge = MergeResult::of(&base, &ours, &theirs);
             refuse_authority(&merge)?;
             let contents = contents(history, &tree, number, &merge).await?;
             if !contents.conflicts.is_empty() {
@@ -112,11 +114,12 @@ impl Worktrees {
             match history.apply(contents.changes, author, false).await {
                 Ok(applied) => return Ok(Merged { files, entry: applied.entry }),
                 // Changed in this moment: merge with the new state.
-                Err(ApplyError::Conflicts(_)) => {}
+                Err(ApplyError::Conflicts(paths)) => changed = paths,
                 Err(error) => return Err(MergeError::Apply(error)),
             }
         }
-        Err(MergeError::Apply(ApplyError::Conflicts(Vec::new())))
+        // Files of the person that git ignores, which are in no checkpoint.
+        Err(MergeError::Apply(ApplyError::Blocked(changed)))
     }
 
     /// Brings the changes of the project into the worktree, with conflict markers; its next merge begins from here.
@@ -129,7 +132,15 @@ impl Worktrees {
         theirs: &Manifest,
         contents: MergedContents,
     ) -> Result<(), MergeError> {
-        let back = MergeResult::of(&self.base(tree)?, theirs, ours);
+        let mut back = MergeResult::of(&self.base(tree)?, theirs, ours);
+        // What the copy removed and the project changed is there to be looked at; merged as it is, it is not removed.
+        let changed = back.conflicts.iter().filter(|path| has_room(theirs, path));
+        let changed = changed.filter_map(|path| Some((path, ours.get(path)?)));
+        back.changes.extend(changed.map(|(path, mark)| PathChange {
+            path: path.clone(),
+            before: None,
+            after: Some(mark.clone()),
+        }));
         let mut changes = Vec::new();
         let old: Vec<(String, PathState, u64)> =
             back.changes.iter().filter_map(|it| Some((it.path.clone(), it.after.clone()?, number))).collect();

@@ -209,7 +209,8 @@ impl Worktrees {
 
     /// Returns the differences between a worktree and its beginning.
     pub async fn changes(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<WorktreeChanges> {
-        let (base, files) = (self.base(tree)?, copy::scan(&tree.path).await?);
+        let base = self.base(tree)?;
+        let files = copy::scan(history, &tree.path, &base).await?;
         let changes = differences(&base, &files);
         let old = changes.iter().filter_map(|it| Some((it.path.clone(), it.before.clone()?, tree.base)));
         let old: Vec<_> = old.collect();

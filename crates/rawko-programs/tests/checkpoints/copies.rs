@@ -8,16 +8,16 @@ use std::time::Duration;
 use rawko_programs::worktrees::{BYTES_MAX, MergeError, Worktree, Worktrees};
 use tempfile::TempDir;
 
-use super::{Scene, git};
+use super::{Scene, author, git};
 
-struct CopyScene {
-    scene: Scene,
+pub(super) struct CopyScene {
+    pub(super) scene: Scene,
     /// Outside of the project, as for a user.
     cache: TempDir,
 }
 
 impl CopyScene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scene = Scene::new(true);
         let root = scene.root();
         fs::write(root.join("shared.txt"), "one\ntwo\n").unwrap();
@@ -25,11 +25,11 @@ impl CopyScene {
         Self { scene, cache: TempDir::new().unwrap() }
     }
 
-    fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         self.scene.root()
     }
 
-    fn worktrees(&self) -> Worktrees {
+    pub(super) fn worktrees(&self) -> Worktrees {
         Worktrees::new(&self.scene.state.path().join("project"), self.cache.path(), BYTES_MAX)
     }
 
@@ -232,7 +232,7 @@ async fn a_conflict_that_was_being_written_is_completed() {
     fs::write(root.join("own.txt"), "of the person\n").unwrap();
     let merge = async || {
         let turn = worktrees.merge_turn("call").await.unwrap();
-        worktrees.merge(&history, &tree.name, &super::author(1), &turn).await
+        worktrees.merge(&history, &tree.name, &author(1), &turn).await
     };
     // The record cannot be written: as if the process were killed before that.
     let draft = record(&scene).with_extension("draft");
@@ -284,9 +284,55 @@ async fn a_checkpoint_that_was_being_made_is_made_again() {
     history.now().await.unwrap();
     let stale = git(scene.root(), &["commit-tree", "-m", "stale", "HEAD^{tree}"]);
     git(scene.root(), &["update-ref", "refs/rawko/task/2", stale.trim()]);
-    history.begin(&super::author(1)).await.unwrap();
+    history.begin(&author(1)).await.unwrap();
     fs::write(scene.root().join("new"), "1").unwrap();
-    let entry = history.end(&super::author(1)).await.unwrap().unwrap();
+    let entry = history.end(&author(1)).await.unwrap().unwrap();
     assert_eq!(entry.reference.as_deref(), Some("refs/rawko/task/2"));
     assert_eq!(git(scene.root(), &["rev-parse", "refs/rawko/task/2"]).trim(), entry.commit.unwrap());
+}
+
+/// The merge would remove them from the project.
+#[tokio::test]
+async fn files_that_a_rule_hides_are_not_removed() {
+    for tracked in [true, false] {
+        let scene = CopyScene::new();
+        let root = scene.root();
+        fs::write(root.join("kept.log"), "of the person\n").unwrap();
+        if tracked {
+            git(root, &["add", "kept.log"]);
+            fs::write(root.join(".gitignore"), "*.log\n").unwrap();
+            scene.commit();
+        }
+        let (history, worktrees) = (scene.scene.open(), scene.worktrees());
+        let tree = worktrees.open(&history, "task.a.1", "rawko/task/a.1").await.unwrap();
+        // The rule of the agent hides files that were there before, and one that was not.
+        fs::write(tree.path.join(".gitignore"), "*.txt\n*.log\n").unwrap();
+        fs::write(tree.path.join("shared.txt"), "one\ntwo\nby the agent\n").unwrap();
+        fs::write(tree.path.join("new.log"), "output\n").unwrap();
+        fs::remove_file(tree.path.join("removed.txt")).unwrap();
+        let turn = worktrees.merge_turn("m").await.unwrap();
+        let merged = worktrees.merge(&history, &tree.name, &author(1), &turn).await.unwrap();
+        assert_eq!(merged.files, [".gitignore", "removed.txt", "shared.txt"]);
+        assert_eq!(fs::read_to_string(root.join("kept.log")).unwrap(), "of the person\n");
+        assert_eq!(fs::read_to_string(root.join("shared.txt")).unwrap(), "one\ntwo\nby the agent\n");
+    }
+}
+
+#[tokio::test]
+async fn rules_above_a_project_hold_in_its_copies() {
+    let scene = CopyScene::new();
+    fs::write(scene.root().join(".gitignore"), "build/\n/part/local\n").unwrap();
+    let part = scene.root().join("part");
+    fs::create_dir(&part).unwrap();
+    fs::write(part.join("a.txt"), "one\n").unwrap();
+    let history = scene.scene.open_at(&part);
+    let worktrees = scene.worktrees();
+    let tree = worktrees.open(&history, "task.a.1", "rawko/task/a.1").await.unwrap();
+    fs::write(tree.path.join("a.txt"), "two\n").unwrap();
+    fs::write(tree.path.join("local"), "ignored\n").unwrap();
+    fs::create_dir(tree.path.join("build")).unwrap();
+    fs::write(tree.path.join("build/out"), "ignored\n").unwrap();
+    let changes = worktrees.changes(&history, &tree).await.unwrap();
+    let paths: Vec<&str> = changes.changes.iter().map(|change| &*change.path).collect();
+    assert_eq!(paths, ["a.txt"]);
 }

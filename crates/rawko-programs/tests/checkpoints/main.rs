@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod clashes;
 mod copies;
 mod operations;
 mod overlapping;
@@ -68,13 +69,18 @@ impl Scene {
 
     /// A history as a new process opens it.
     fn open(&self) -> Checkpoints {
+        self.open_at(self.root())
+    }
+
+    /// The history of a project at this place.
+    fn open_at(&self, root: &Path) -> Checkpoints {
         Checkpoints::new(CheckpointSettings {
-            root: self.root().to_owned(),
+            root: root.to_owned(),
             folder: self.state.path().join("checkpoints"),
             excluded: Vec::new(),
             git: true,
             environment: Environment::of_process(),
-            confinement: Confinement::of_project(self.root()),
+            confinement: Confinement::of_project(root),
         })
     }
 }

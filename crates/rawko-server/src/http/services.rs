@@ -17,7 +17,7 @@ use super::app::App;
 use super::listen::PeerAddress;
 use super::problem::{ErrorResponse, ProblemCode};
 use crate::agents::{OnGuess, READ_BUFFER_BYTES};
-use crate::services::{MESSAGE_BYTES_MAX, ServiceConnections, serve};
+use crate::services::{FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, ServiceConnections, serve};
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(list))
@@ -84,7 +84,8 @@ async fn socket(
         tokens: app.access().tokens.clone(),
         closing: app.closing(),
     };
-    let upgrade = upgrade.max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
+    let most = if trusted { FRAME_BYTES_MAX } else { MESSAGE_BYTES_MAX };
+    let upgrade = upgrade.max_message_size(most).max_frame_size(most);
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {
         serve(socket, shared, trusted, on_guess).await;

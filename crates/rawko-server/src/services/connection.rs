@@ -11,7 +11,7 @@ use rawko_turns::is_name;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use super::protocol::{FromProcess, PROTOCOL, ToProcess, failure};
+use super::protocol::{AnswerEnvelope, FromProcess, MESSAGE_BYTES_MAX, PROTOCOL, ToProcess, failure};
 use crate::agents::OnGuess;
 use crate::tokens::ServerTokens;
 
@@ -201,8 +201,16 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 
 /// Handles one message, or returns its fault.
 fn hear(text: &str, handle: &ProcessHandle) -> Result<(), String> {
-    let message: FromProcess =
-        serde_json::from_str(text).map_err(|error| format!("invalid message: {error}"))?;
+    let message = match read(text) {
+        Ok(message) => message,
+        Err(fault) => {
+            if let Some(call) = answered_call(text) {
+                let why = format!("the answer of the program cannot be read: {fault}");
+                handle.answer(call, Err(failure(why, Some("invalid_answer"), None, None, None)));
+            }
+            return Err(fault);
+        }
+    };
     match message {
         FromProcess::Result { call, value } => handle.answer(call, Ok(Value::from_json(value))),
         FromProcess::Failure { call, message, category, retryable, outcome, details } => {
@@ -215,6 +223,20 @@ fn hear(text: &str, handle: &ProcessHandle) -> Result<(), String> {
         FromProcess::Register { .. } => return Err("already registered".to_owned()),
     }
     Ok(())
+}
+
+fn read(text: &str) -> Result<FromProcess, String> {
+    if text.len() > MESSAGE_BYTES_MAX {
+        return Err(format!("the message has {} bytes; at most {MESSAGE_BYTES_MAX} are allowed", text.len()));
+    }
+    serde_json::from_str(text).map_err(|error| format!("invalid message: {error}"))
+}
+
+/// Returns the call that a message answers which cannot be read: without an answer it would be waited for, and sent again
+/// after each reconnect.
+fn answered_call(text: &str) -> Option<u64> {
+    let AnswerEnvelope { kind, call } = serde_json::from_str(text).ok()?;
+    call.filter(|_| matches!(kind.as_str(), "result" | "failure"))
 }
 
 async fn send(socket: &mut WebSocket, message: &ToProcess) -> bool {

@@ -5,7 +5,7 @@ mod connection;
 mod protocol;
 
 pub(crate) use connection::{ServiceConnections, serve};
-pub(crate) use protocol::MESSAGE_BYTES_MAX;
+pub(crate) use protocol::{FRAME_BYTES_MAX, MESSAGE_BYTES_MAX};
 pub use protocol::{
     FromProcess, PROTOCOL as SERVICE_PROTOCOL, ServiceOffer, ToProcess, json_schema as service_json_schema,
 };

@@ -13,6 +13,17 @@ pub const PROTOCOL: u32 = 1;
 /// Size limit on messages from a program.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// Size limit on larger messages, of which only the number of the answered call is read.
+pub(crate) const FRAME_BYTES_MAX: usize = 8 * MESSAGE_BYTES_MAX;
+
+/// The part of an answer that is read if the rest cannot be: texts that are not Unicode, or too much.
+#[derive(Debug, Deserialize)]
+pub(super) struct AnswerEnvelope {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) call: Option<u64>,
+}
+
 /// A message from a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -17,6 +17,8 @@ pub(crate) enum RevertProblem {
     Conflicts(Vec<String>),
     /// The contents of these files are not stored.
     Missing(Vec<String>),
+    /// Other things are in the place of these paths or above them.
+    Blocked(Vec<String>),
     Unreadable(std::io::Error),
 }
 
@@ -36,6 +38,10 @@ impl From<RevertProblem> for CommandFailure {
             )),
             RevertProblem::Missing(paths) => CommandFailure::Failed(format!(
                 "cannot restore files whose contents are not stored: {}; nothing was undone",
+                shown_names(&paths)
+            )),
+            RevertProblem::Blocked(paths) => CommandFailure::Failed(format!(
+                "other files or links are in the way of {}; move them away first. Nothing was undone",
                 shown_names(&paths)
             )),
             RevertProblem::Unreadable(error) => unreadable(&error),
@@ -101,6 +107,7 @@ impl InstanceChanges {
             }
             Err(ApplyError::Conflicts(paths)) => Err(RevertProblem::Conflicts(paths)),
             Err(ApplyError::Missing(paths)) => Err(RevertProblem::Missing(paths)),
+            Err(ApplyError::Blocked(paths)) => Err(RevertProblem::Blocked(paths)),
             Err(ApplyError::Io(error)) => Err(error.into()),
         }
     }

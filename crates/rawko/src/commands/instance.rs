@@ -5,10 +5,11 @@ use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use rawko_agents::work::project_worktrees;
 use rawko_host::Edition;
 use rawko_store::{InstanceFamily, SqliteOptions, SqliteStore, Store};
 
-use crate::console::Console;
+use crate::console::{Console, TextStyle};
 use crate::failure::{CommandFailure, CommandVerdict};
 use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
@@ -78,6 +79,7 @@ fn export(
     let family = store.family(id)?.ok_or_else(|| {
         CommandFailure::Usage(format!("instance `{id}` not found; list instances with `rawko ps --all`"))
     })?;
+    warn_of_worktrees(place, &family, console);
     let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
         let mut text = Vec::new();
         family.write(&mut text, times::now_ms()).map_err(CommandFailure::Output)?;
@@ -99,6 +101,22 @@ fn export(
     })?;
     console.line(&format!("{name}: {}", counted(&family)))?;
     Ok(CommandVerdict::Done)
+}
+
+/// Names the worktrees that stay here: where the copy continues, `git:merge` takes a worktree that is not there for merged.
+fn warn_of_worktrees(place: &ProjectContext, family: &InstanceFamily, console: &mut Console) {
+    let trees = project_worktrees(&place.root, &place.settings).and_then(|worktrees| worktrees.all());
+    let ids = family.ids();
+    let own =
+        trees.unwrap_or_default().into_iter().filter(|tree| ids.iter().any(|id| **id == *tree.instance));
+    let names: Vec<String> = own.map(|tree| tree.name).collect();
+    if !names.is_empty() {
+        let text = format!(
+            "files are not exported; merge the worktrees of the instance first: {}",
+            names.join(", ")
+        );
+        console.note(TextStyle::Notice, "warning", &text);
+    }
 }
 
 fn import(

@@ -92,6 +92,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<CommandVerdict, 
         insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
         return raise(&standing, raised, &place, manner, console);
     }
+    if let (Some(item), true) = (&args.item, status.is_over()) {
+        let why = format!(
+            "`{}` has ended; `{item}` cannot be retried. `rawko fork` continues from a past step",
+            args.id
+        );
+        return Err(CommandFailure::Usage(why));
+    }
     let is_task = is_own(standing.chart.id());
     if status.is_over() && is_task {
         let ended = FollowEnd::Rest(Rest::Over(status));

@@ -80,6 +80,11 @@ impl ServedProject {
                 let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
                 return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
             }
+            Err(RevertProblem::Blocked(files)) => {
+                let list = files.join(", ");
+                let detail = format!("other files or links are in the way of {list}; nothing was undone");
+                return Err(ErrorResponse::new(ProblemCode::NotPossible, detail));
+            }
             Err(RevertProblem::Unreadable(error)) => {
                 return Err(problem(crate::checkpoints::unreadable(&error)));
             }

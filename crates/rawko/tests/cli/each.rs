@@ -91,6 +91,9 @@ fn killed_between_items_it_repeats_nothing_that_is_finished() {
     let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     expect![[r#"{"got":[10,11,12,13,14,15,16,17,18,19],"answers":[false,true]}"#]]
         .assert_eq(&result["output"].to_string());
+    let late = run(dir.path(), &["resume", "f", "--item", "ask[0]"], "");
+    assert_eq!((late.code, late.stdout.as_str()), (Some(2), ""), "{}", late.stderr);
+    assert!(late.stderr.contains("`f` has ended; `ask[0]` cannot be retried"), "{}", late.stderr);
 }
 
 #[test]

@@ -270,6 +270,12 @@ fn ten_agents_work_in_ten_worktrees_and_merge_back() {
             assert_eq!(git(dir, &["show", &format!("{branch}:dirty.txt")]), "not committed\n");
             assert!(git(dir, &["ls-tree", "-r", "--name-only", branch]).contains(".rawko/config.yaml"));
         }
+        let exported = run(dir, &["instance", "export", "m"], "");
+        assert!(
+            exported.stderr.contains("merge the worktrees of the instance first: rawko/m/c0."),
+            "{}",
+            exported.stderr
+        );
         let done = run(dir, &["send", "m", "GO"], "");
         let ended = json(dir, &["show", "m", "--json"]);
         assert_eq!(ended["outcome"], "succeeded", "{}{}{ended:#}", done.stdout, done.stderr);

@@ -62,6 +62,49 @@ for line in sys.stdin:
         send({"id": number, "error": {"code": -32601, "message": "unknown"}})
 "#;
 
+/// A server that asks about each of its calls, and only when the first two run together.
+const ASKS_TOGETHER: &str = r#"
+import json, os, sys
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+def ask(number, place):
+    schema = {"type": "object", "properties": {"region": {"type": "string"}}, "required": ["region"]}
+    params = {"message": "Which region is " + place + "?", "requestedSchema": schema}
+    send({"id": "q" + str(number), "method": "elicitation/create", "params": params})
+
+calls, held = {}, []
+for line in sys.stdin:
+    message = json.loads(line)
+    number, method = message.get("id"), message.get("method")
+    if method == "initialize":
+        info = {"name": "crm", "version": "1"}
+        version = message["params"]["protocolVersion"]
+        send({"id": number, "result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}})
+    elif method == "tools/list":
+        tool = {"name": "find", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+        send({"id": number, "result": {"tools": [tool]}})
+    elif method == "tools/call":
+        place = message["params"]["arguments"]["place"]
+        calls["q" + str(number)] = (number, place)
+        held.append((number, place))
+        if not os.path.exists("together") and len(held) < 2:
+            continue
+        open("together", "w").close()
+        for one in held:
+            ask(*one)
+        held.clear()
+    elif number in calls:
+        call, place = calls.pop(number)
+        result = message["result"]
+        words = place + ": " + result["action"] + " " + json.dumps(result.get("content"))
+        send({"id": call, "result": {"content": [{"type": "text", "text": words}]}})
+    elif method is not None and number is not None:
+        send({"id": number, "error": {"code": -32601, "message": "unknown method"}})
+"#;
+
 struct Project {
     dir: TempDir,
     state: TempDir,
@@ -239,4 +282,40 @@ fn a_question_of_a_server_waits_for_a_person() {
     assert_eq!(answered.status.code(), Some(0), "{}", words(&answered));
     let shown = project.run(&["show", "t"]);
     assert!(words(&shown).contains("complete") || words(&shown).contains("done"), "{}", words(&shown));
+}
+
+/// A question does not name its call: those of two calls are cancelled, the model reads why, and its next calls are made one
+/// at a time, each with its own question and answer.
+#[test]
+fn questions_of_calls_that_run_together_are_asked_one_by_one() {
+    let settings = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n\
+                    memories: {remember: false}\nphases: {validate: {checks: []}}\n";
+    let agent = "---\nname: worker\nwhenToUse: Always.\ntransitions: {onSuccess: complete}\n---\nYou are the worker.\n";
+    let calls = "[{name: mcp__crm__find, input: {place: A}}, {name: mcp__crm__find, input: {place: B}}]";
+    let script = format!(
+        "- agent: worker\n  steps:\n    - tool_calls: {calls}\n    - expect: Call the tool again, on its own\n      tool_calls: {calls}\n    \
+         - expect: 'B: accept {{\"region\": \"us\"}}'\n      text: Found.\n"
+    );
+    let servers =
+        json!({"mcpServers": {"crm": {"command": "python3", "args": ["-B", "crm.py"]}}}).to_string();
+    let project = Project::new(&[
+        (".rawko/config.yaml", settings),
+        (".rawko/agents/worker.md", agent),
+        (".rawko/script.yaml", &script),
+        (".mcp.json", &servers),
+        ("crm.py", ASKS_TOGETHER),
+    ]);
+    let words = |output: &Output| {
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let first = project.run(&["task", "Do it", "--id", "t", "--agent", "worker"]);
+    assert!(words(&first).contains("Which region is A?"), "{}", words(&first));
+    let second = project.run(&["approve", "t", "--data", "region=eu"]);
+    assert!(words(&second).contains("Which region is B?"), "{}", words(&second));
+    let ended = project.run(&["approve", "t", "--data", "region=us"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    let shown = project.run(&["history", "t.worker.1.2", "--json"]);
+    let text = words(&shown);
+    assert!(text.contains(r#"A: accept {\"region\": \"eu\"}"#), "{text}");
+    assert!(text.contains(r#"B: accept {\"region\": \"us\"}"#), "{text}");
 }

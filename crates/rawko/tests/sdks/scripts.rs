@@ -195,3 +195,57 @@ statechart:
         assert_eq!(seen, "cancelled");
     }
 }
+
+const ANSWERS: &str = "\
+governance: {allow: [answer]}
+server: {tokens: [{name: bank, role: service, env: SERVICE_TOKEN}]}
+services: {answer: {remote: {}}}
+";
+
+const ANSWER: &str = "\
+statechart:
+  id: answer
+  version: 1.0.0
+  initial: working
+  context: {kind: ''}
+  states:
+    working: {invoke: {id: work, src: answer, input: {kind: context.kind}, onDone: done, onError: refused}}
+    done: {type: final, output: length(event.data)}
+    refused: {type: final, output: '[event.data.category, event.data.message]'}
+";
+
+/// Runs the chart `answer` of a served project to its end, and returns its output.
+fn answered(served: &Served, kind: &str) -> serde_json::Value {
+    let input = json!({"kind": kind}).to_string();
+    let said = finish(&mut served.rawko(&["run", "answer", "--input", &input, "--output-format", "json"]));
+    serde_json::from_str::<serde_json::Value>(&said).unwrap()["output"].clone()
+}
+
+/// An answer that never arrives leaves its call waiting, and is sent again after each reconnect.
+#[test]
+fn an_answer_that_cannot_be_sent_is_the_failure_of_its_call() {
+    let project = || Served::new(&[(".rawko/config.yaml", ANSWERS), (".rawko/charts/answer.yaml", ANSWER)]);
+    for language in [Language::Python, Language::Node] {
+        let served = project();
+        let _server = served.serve();
+        let _program =
+            Process::start(&mut served.script(language, &language.of_tests("answers"), SERVICE_TOKEN));
+        for kind in ["half", "large", "details"] {
+            let output = answered(&served, kind);
+            assert_eq!(output[0], "invalid_answer", "{kind}: {output}");
+            assert!(output[1].as_str().unwrap().contains("is not JSON, or is too large"), "{kind}: {output}");
+        }
+        assert_eq!(answered(&served, "fine"), 1_000_000);
+    }
+    // Another library: the server finds the call.
+    let served = project();
+    let _server = served.serve();
+    let language = Language::Python;
+    let _program =
+        Process::start(&mut served.script(language, &language.of_tests("unreadable"), SERVICE_TOKEN));
+    for kind in ["half", "large"] {
+        let output = answered(&served, kind);
+        assert_eq!(output[0], "invalid_answer", "{kind}: {output}");
+        assert!(output[1].as_str().unwrap().contains("cannot be read"), "{kind}: {output}");
+    }
+}

@@ -12,8 +12,19 @@ from .errors import ConnectionLost, RegistrationError
 # Heartbeats of the server that may be missing.
 _MISSED_MAX = 3
 _REGISTER_SECONDS = 10.0
+# The server accepts no larger message.
+_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 # After these the server may accept the same registration.
 _PASSING = {"closing", "heartbeats_missed"}
+
+
+def encoded(message: dict[str, Any]) -> str:
+    """Returns the text of a message. Raises `TypeError`, `ValueError` or `RecursionError` if the server could not read it."""
+    text = json.dumps(message, allow_nan=False, ensure_ascii=False)
+    size = len(text.encode())
+    if size > _MESSAGE_BYTES_MAX:
+        raise ValueError(f"it has {size} bytes, and a message has at most {_MESSAGE_BYTES_MAX}")
+    return text
 
 
 class Connection:
@@ -28,7 +39,7 @@ class Connection:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         socket = await Socket.connect(address, "/v1/services", headers)
         try:
-            socket.send(json.dumps(registration))
+            socket.send(encoded(registration))
             welcome = _checked(json.loads(await socket.receive(_REGISTER_SECONDS)))
         except BaseException:
             socket.abort()
@@ -36,7 +47,7 @@ class Connection:
         return cls(socket, welcome)
 
     def send(self, message: dict[str, Any]) -> None:
-        self._socket.send(json.dumps(message))
+        self._socket.send(encoded(message))
 
     async def receive(self) -> dict[str, Any]:
         return _checked(json.loads(await self._socket.receive(self._patience)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import os
 import random
 import signal
@@ -18,7 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
-from ._connection import Connection
+from ._connection import Connection, encoded
 from ._http import Address
 from .client import URL
 from .errors import ApiError, ConnectionLost, RegistrationError, ServiceError
@@ -304,7 +303,7 @@ class Services:
         self._idle.set()
 
     def _answer(self, number: int, answer: dict[str, Any]) -> None:
-        answer = {**answer, "call": number}
+        answer = _sendable({**answer, "call": number})
         self._answers[number] = answer
         if self._connection is not None:
             self._connection.send(answer)
@@ -312,19 +311,32 @@ class Services:
     def _progress(self, key: str, data: Any) -> None:
         work = self._work.get(key)
         for number in work.calls if work is not None else ():
-            if self._connection is not None:
-                self._connection.send({"type": "progress", "call": number, "data": data})
+            message = {"type": "progress", "call": number, "data": data}
+            if self._connection is not None and _fault(message) is None:
+                self._connection.send(message)
 
 
 def _result(value: Any) -> dict[str, Any]:
     """Returns the answer of a handler that returned; a value that is not JSON is a failure after the fact."""
-    value = plain(value)
+    return _sendable({"type": "result", "value": plain(value)})
+
+
+def _sendable(answer: dict[str, Any]) -> dict[str, Any]:
+    """Returns the answer, or the failure of one that the server could not read: sent as it is, it would never arrive."""
+    error = _fault(answer)
+    if error is None:
+        return answer
+    message = f"the {answer['type']} is not JSON, or is too large: {error}"
+    failure = {"type": "failure", "message": message, "category": "invalid_answer", "outcome": "unknown"}
+    return {**failure, "call": answer["call"]} if "call" in answer else failure
+
+
+def _fault(message: dict[str, Any]) -> Exception | None:
     try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        message = f"the result is not JSON: {error}"
-        return {"type": "failure", "message": message, "category": "invalid_answer", "outcome": "unknown"}
-    return {"type": "result", "value": value}
+        encoded(message)
+    except (TypeError, ValueError, RecursionError) as error:
+        return error
+    return None
 
 
 def _failure(error: ServiceError) -> dict[str, Any]:
