@@ -13,7 +13,7 @@ cargo xtask dist [--binary FILE] [--out DIR] [--url URL]
   --url URL      address that will serve the tarball, for the Homebrew formula
 example: cargo xtask dist --out dist";
 
-/// Size limit of the published binary without symbols, in MB. It guards what was reached; the goal is 30
+/// Size limit of the published binary without symbols, in MB. It guards the size that it has; the goal is 30
 /// (`docs/decisions/packages.md`).
 const BINARY_MB_MAX: &str = "60";
 
