@@ -1,5 +1,5 @@
 //! `ConversationCache`: the conversations of agents at work, as messages. A completion gets the whole conversation as data
-//! of the chart; only what was added since the last one of the same agent is read into messages again.
+//! of the chart; only the messages added since the last one of the same agent are read.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

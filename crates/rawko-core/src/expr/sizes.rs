@@ -1,5 +1,5 @@
 //! `ListSizes`: the sizes of long lists, for expressions that add to a list at every step. A list that is appended to is
-//! measured as a whole, because data built from data can double; with its size before, only what is new is measured.
+//! measured as a whole, because data built from data can double; with its size before, only the new items are measured.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

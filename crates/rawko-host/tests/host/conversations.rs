@@ -1,4 +1,4 @@
-//! Long lists: a reader that follows an instance reads the same as one that reads it for the first time, and every record
+//! Long lists: a reader that follows an instance reads the same as a new one, and every record
 //! gives the snapshot after its step.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `InputHasher`: the hash of a call's input as JSON. Of an input whose long list grew at its end, only what is new is
+//! `InputHasher`: the hash of a call's input as JSON. Of an input whose long list grew at its end, only the new items are
 //! written and hashed: a conversation would otherwise be hashed whole for every request to the model.
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::values::is_long_list;
 /// Remembers the state of the hash at the end of the last long list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InputHasher {
-    last: Option<Arc<HashedBeginning>>,
+    last: Option<Arc<HashState>>,
 }
 
 /// The beginning of an input, up to the last item of its long list.
 #[derive(Debug)]
-struct HashedBeginning {
+struct HashState {
     /// The entries before the list, then its key.
     before: Vec<(Arc<str>, Value)>,
     key: Arc<str>,
@@ -23,7 +23,7 @@ struct HashedBeginning {
     hasher: blake3::Hasher,
 }
 
-impl HashedBeginning {
+impl HashState {
     fn is_of(&self, map: &Map, at: usize, key: &str, items: &[Value]) -> bool {
         let is_same = |((key, value), (known, before)): ((&Arc<str>, &Value), &(Arc<str>, Value))| {
             key == known && value.is_identical(before)
@@ -72,7 +72,7 @@ impl InputHasher {
             None => map.iter().take(at).map(|(key, value)| (Arc::clone(key), value.clone())).collect(),
         };
         let (key, items) = (Arc::clone(key), Arc::clone(items));
-        self.last = Some(Arc::new(HashedBeginning { before, key, items, hasher: hasher.clone() }));
+        self.last = Some(Arc::new(HashState { before, key, items, hasher: hasher.clone() }));
         let after = map.iter().skip(at + 1).map(|(key, value)| format!(",{}:{}", json(&**key), json(value)));
         hasher.update(format!("]{}}}", after.collect::<String>()).as_bytes());
         let mut name = [0; 16];

@@ -1,5 +1,5 @@
 //! Reading packed texts without their long lists. A conversation of a thousand messages is a part of most records of an
-//! agent, as a few references; a reader of many records parses only what is new in it, and shares the rest.
+//! agent, as a few references; a reader of many records parses only the new messages, and shares the rest.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -63,7 +63,7 @@ fn value_tokens(value: &Value) -> u64 {
     let mut length = TextLength(0);
     match value {
         Value::Str(text) => return text_tokens(text),
-        // Counting cannot fail; what is no JSON has no text.
+        // Counting cannot fail, and a value is always JSON.
         other => drop(serde_json::to_writer(&mut length, other)),
     }
     length.0.div_ceil(BYTES_PER_TOKEN)
