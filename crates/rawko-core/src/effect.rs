@@ -76,6 +76,26 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// Passes the values of the effect that come from expressions of the chart.
+    pub fn for_each_value(&mut self, mut change: impl FnMut(&mut Value)) {
+        match self {
+            Effect::Invoke(invoke) => change(&mut invoke.input),
+            Effect::Send(send) => change(&mut send.data),
+            Effect::Emit { data, .. } => change(data),
+            Effect::Call { params, .. } => change(params),
+            Effect::Complete { output } => change(output),
+            Effect::Cancelled { reason } => change(reason),
+            Effect::Stall { error, .. } => change(error),
+            Effect::SetTimer { .. }
+            | Effect::CancelTimer { .. }
+            | Effect::StopInvoke { .. }
+            | Effect::Log { .. }
+            | Effect::Fault(_) => {}
+        }
+    }
+}
+
 /// A call to start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Invoke {

@@ -31,6 +31,7 @@ impl Chart {
             world: now.world,
             instance: now.instance,
             configuration: self.active(snapshot.configuration()),
+            sizes: now.sizes,
         };
         resolved.eval(&scope).map_err(|error| error.message)
     }

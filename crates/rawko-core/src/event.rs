@@ -99,6 +99,21 @@ impl NamedEvent {
 }
 
 impl Event {
+    /// Passes the data of the event.
+    pub fn for_each_value(&mut self, mut change: impl FnMut(&mut Value)) {
+        match self {
+            Event::Named(event) => change(&mut event.data),
+            Event::InvokeDone { data, .. } => change(data),
+            Event::InvokeFailed { error, .. } => change(error),
+            Event::CancelRequested { reason } => change(reason),
+            Event::TimerFired { .. }
+            | Event::RetryRequested
+            | Event::ItemRetryRequested { .. }
+            | Event::PauseRequested { .. }
+            | Event::ResumeRequested { .. } => {}
+        }
+    }
+
     /// Creates an author's event from outside.
     pub fn named(name: impl Into<Arc<str>>, data: Value) -> Self {
         Event::Named(NamedEvent::new(name, data))

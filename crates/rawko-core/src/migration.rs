@@ -105,6 +105,7 @@ fn scope<'s>(locals: &'s [Value], chart: &'s Chart, snapshot: &'s Snapshot, now:
         world: now.world,
         instance: now.instance,
         configuration: chart.active(snapshot.configuration()),
+        sizes: now.sizes,
     }
 }
 

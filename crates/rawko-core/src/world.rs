@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::expr::{EvalError, EvalScope, Expr};
+use crate::expr::{EvalError, EvalScope, Expr, ListSizes};
 use crate::ids::NodeId;
 use crate::value::Value;
 
@@ -61,6 +61,8 @@ pub struct Now<'a> {
     pub admission: Option<&'a dyn Admission>,
     /// Decides guards; `None` outside of verification.
     pub oracle: Option<&'a (dyn GuardOracle + Sync)>,
+    /// Sizes of long lists from earlier steps. They change no result: only the work to measure a list again.
+    pub sizes: Option<&'a ListSizes>,
 }
 
 /// The host's decision on a fan-out, before its first item starts. Pure: the same request gives the same answer within a
@@ -112,7 +114,7 @@ static NO_INSTANCE: InstanceFacts =
 impl<'a> Now<'a> {
     /// A moment of no instance in particular: `instance.id` and the others are null.
     pub fn new(ms: i64, world: &'a World) -> Self {
-        Now { ms, world, instance: &NO_INSTANCE, admission: None, oracle: None }
+        Now { ms, world, instance: &NO_INSTANCE, admission: None, oracle: None, sizes: None }
     }
 
     /// Sets the oracle that decides guards instead of their expressions.
@@ -125,6 +127,12 @@ impl<'a> Now<'a> {
     #[must_use]
     pub fn of(self, instance: &'a InstanceFacts) -> Self {
         Now { instance, ..self }
+    }
+
+    /// Sets the sizes of long lists that earlier steps of the instance measured.
+    #[must_use]
+    pub fn measured(self, sizes: &'a ListSizes) -> Self {
+        Now { sizes: Some(sizes), ..self }
     }
 
     /// Sets the admission that may reject fan-outs.

@@ -24,6 +24,7 @@ mod past_usage;
 mod progress;
 mod project;
 mod reader;
+mod recent;
 mod row_states;
 mod runtime_gate;
 mod services;

@@ -5,11 +5,18 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Snapshot, SnapshotError};
 use rawko_instance::{Instance, Pace, SavedInstance};
+use rawko_store::content::{ListReader, ShortText};
 use rawko_store::{InstanceKey, InstanceRow, RecordKind, SnapshotBase, Store, StoreError, content};
 
 use crate::error::HostError;
 use crate::library::Library;
+use crate::recent::{RecentSnapshot, RecentSnapshots};
 use crate::row_states::RowStates;
+
+/// Smaller snapshots are read again from the store: their last records cost as much.
+const LARGE_BYTES: usize = 32 * 1024;
+/// Records that are read at once to bring a snapshot up to date; after more of them it is read again.
+const RECORDS_MAX: usize = 256;
 
 /// Rebuilds snapshots from stored records.
 #[derive(Clone)]
@@ -17,6 +24,7 @@ pub struct SnapshotReader {
     store: Arc<dyn Store>,
     library: Arc<Library>,
     pub(crate) row_states: Arc<RowStates>,
+    recent: Arc<RecentSnapshots>,
 }
 
 /// A snapshot after some step, with its chart.
@@ -42,7 +50,7 @@ impl SnapshotReader {
     }
 
     pub(crate) fn with_library(store: Arc<dyn Store>, library: Arc<Library>) -> Self {
-        Self { store, library, row_states: Arc::default() }
+        Self { store, library, row_states: Arc::default(), recent: Arc::default() }
     }
 
     /// Returns the store.
@@ -62,6 +70,54 @@ impl SnapshotReader {
 
     /// Returns the snapshot after a step (default: the last).
     pub fn snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<RestoredSnapshot, HostError> {
+        if at.is_some() {
+            return self.stored_snapshot(row, at);
+        }
+        if let Some(mut recent) = self.recent.take(row)
+            && self.bring_up_to_date(&mut recent, row)?
+        {
+            let restored = recent.restored.clone();
+            self.recent.keep(recent);
+            return Ok(restored);
+        }
+        let restored = self.stored_snapshot(row, None)?;
+        if restored.text_bytes.0 >= LARGE_BYTES {
+            self.recent.keep(RecentSnapshot::of(row, restored.clone()));
+        }
+        Ok(restored)
+    }
+
+    /// Applies the records since a snapshot. Returns false if it has to be read from the store instead.
+    fn bring_up_to_date(&self, recent: &mut RecentSnapshot, row: &InstanceRow) -> Result<bool, HostError> {
+        let RecentSnapshot { restored, lists, .. } = recent;
+        let next = restored.snapshot.step_number() + 1;
+        let records = self.store.steps(row.key, next..=next + RECORDS_MAX as u64, RECORDS_MAX)?;
+        if records.len() == RECORDS_MAX {
+            return Ok(false);
+        }
+        for record in &records {
+            match record.kind {
+                RecordKind::Stepped | RecordKind::Ignored => {
+                    let follows = record.step == restored.snapshot.step_number() + 1;
+                    let applied = follows
+                        && self
+                            .apply_delta(&mut restored.snapshot, &restored.chart, &record.delta, lists)?
+                            .is_ok();
+                    if !applied {
+                        return Ok(false);
+                    }
+                    restored.at_ms = record.at_ms;
+                }
+                RecordKind::Failed => {}
+                RecordKind::Started | RecordKind::Forked | RecordKind::Migrated => return Ok(false),
+            }
+        }
+        // The row is from before or after these records were read.
+        Ok(restored.snapshot.step_number() >= row.step)
+    }
+
+    /// Returns the snapshot after a step from the store alone.
+    fn stored_snapshot(&self, row: &InstanceRow, at: Option<u64>) -> Result<RestoredSnapshot, HostError> {
         let no_step = |step| HostError::NoStep { id: row.new.id.to_string(), step, last: row.step };
         if let Some(step) = at.filter(|step| *step > row.step) {
             return Err(no_step(step));
@@ -105,13 +161,15 @@ impl SnapshotReader {
         .map_err(unusable)?;
         let mut at_ms = row.new.created_ms;
         let (mut delta_bytes, mut text_bytes) = (0, (text.len(), Vec::new()));
+        let mut lists = ListReader::default();
         for record in &base.records {
             match record.kind {
                 RecordKind::Stepped | RecordKind::Ignored => {
-                    let delta = self.unpack(&record.delta)?;
-                    snapshot.apply_delta_json(&chart, &delta).map_err(unusable)?;
+                    let length = self
+                        .apply_delta(&mut snapshot, &chart, &record.delta, &mut lists)?
+                        .map_err(unusable)?;
                     delta_bytes += record.delta.len();
-                    text_bytes.1.push(delta.len());
+                    text_bytes.1.push(length);
                     at_ms = record.at_ms;
                 }
                 RecordKind::Started | RecordKind::Forked | RecordKind::Migrated | RecordKind::Failed => {}
@@ -134,7 +192,7 @@ impl SnapshotReader {
 
     /// Returns the instance as a driver continues it. Fails if the store contradicts itself about it.
     pub(crate) fn instance(&self, row: InstanceRow) -> Result<Instance, HostError> {
-        let restored = self.snapshot(&row, None)?;
+        let restored = self.stored_snapshot(&row, None)?;
         let parent = match &row.new.parent {
             Some(parent) => self.key(&parent.id)?,
             None => None,
@@ -190,6 +248,33 @@ impl SnapshotReader {
     /// Expands packed text from the store to plain JSON.
     pub fn unpack(&self, text: &str) -> Result<String, StoreError> {
         content::unpack(text, &mut |hash| self.store.blob(hash))
+    }
+
+    /// Expands packed text, with marks in place of its long lists.
+    pub fn shorten(&self, text: &str, lists: &mut ListReader) -> Result<ShortText, StoreError> {
+        lists.shorten(text, &mut |hash| self.store.blob(hash))
+    }
+
+    /// Applies the packed changes of a record to the snapshot before it. Returns the length of their text, without long
+    /// lists.
+    pub fn apply_delta(
+        &self,
+        snapshot: &mut Snapshot,
+        chart: &Chart,
+        packed: &str,
+        lists: &mut ListReader,
+    ) -> Result<Result<usize, SnapshotError>, StoreError> {
+        let short = self.shorten(packed, lists)?;
+        if short.has_lists() {
+            let mut after = snapshot.clone();
+            let applied = after.apply_delta_json_with(chart, short.text(), &|value| short.restore(value));
+            if applied.is_ok() && short.is_restored() {
+                *snapshot = after;
+                return Ok(Ok(short.text().len()));
+            }
+        }
+        let text = self.unpack(packed)?;
+        Ok(snapshot.apply_delta_json(chart, &text).map(|()| text.len()))
     }
 
     pub(crate) fn key(&self, id: &str) -> Result<Option<InstanceKey>, StoreError> {

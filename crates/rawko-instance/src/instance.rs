@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use rawko_core::expr::ListSizes;
 use rawko_core::{Chart, FailedWork, ItemState, NodeId, Snapshot, Status, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::content::PackedLists;
+use crate::content::{InputHasher, PackedLists};
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
 use crate::ledger::Ledger;
@@ -54,6 +55,10 @@ pub struct Instance {
     pub(crate) restarted: Option<u64>,
     /// Long lists in inputs of calls, as they were packed last.
     pub(crate) lists: PackedLists,
+    /// The hash of the last input with a long list.
+    pub(crate) inputs: InputHasher,
+    /// Sizes of long lists, as expressions measured them last.
+    pub(crate) sizes: Arc<ListSizes>,
 }
 
 /// The rate of self-caused steps. A driver that loads the instance for every input stores it; one that keeps instances
@@ -136,6 +141,8 @@ impl Instance {
             retrying: Vec::new(),
             restarted: None,
             lists: PackedLists::default(),
+            inputs: InputHasher::default(),
+            sizes: Arc::default(),
         }
     }
 

@@ -19,7 +19,7 @@ mod instance;
 mod integrity;
 mod ledger;
 mod limits;
-mod long_input;
+mod long_lists;
 mod message;
 mod migration;
 mod open;

@@ -13,7 +13,6 @@ use crate::error::InstanceError;
 use crate::failure::ServiceError;
 use crate::input::Input;
 use crate::instance::Instance;
-use crate::long_input::LongInput;
 use crate::message::StoredMessage;
 use crate::receipt::Receipt;
 use crate::records::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect};
@@ -44,8 +43,6 @@ pub struct Transaction {
     pub(crate) faults: Vec<Fault>,
     /// The stored head, to write the new one only if it differs; `None` for a new instance.
     pub(crate) head_before: Option<Head>,
-    /// The long input of the current step, packed.
-    pub(crate) long_input: Option<LongInput>,
 }
 
 /// The trace of one step.

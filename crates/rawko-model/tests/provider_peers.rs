@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use expect_test::expect;
 use rawko_core::Value;
@@ -104,7 +105,7 @@ fn request(said: &str) -> CompletionRequest {
     CompletionRequest {
         model: "test-model".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![Message::text(Role::User, said)],
+        messages: vec![Message::text(Role::User, said)].into(),
         tools: vec![ToolSpec {
             name: "Read".to_owned(),
             description: "Reads a file.".to_owned(),
@@ -216,7 +217,8 @@ async fn aimock_takes_results_of_tools() {
             })
         };
         let results = completion.message.tool_uses().map(|it| result(&it.id)).collect();
-        asked.messages.extend([completion.message, Message { role: Role::User, parts: results }]);
+        Arc::make_mut(&mut asked.messages)
+            .extend([completion.message, Message { role: Role::User, parts: results }]);
         let second = provider.complete(asked, &mut |_| {}).await;
         assert_eq!(shown(&second), "Stop: \"I have read it.\"", "{name}");
     }

@@ -81,6 +81,7 @@ fn in_scope<T>(facts: &DeliveryFacts<'_>, eval: impl FnOnce(&EvalScope<'_>) -> T
         world: &world,
         instance: &instance,
         configuration: Active::new(&configuration, &[]),
+        sizes: None,
     })
 }
 

@@ -175,6 +175,7 @@ impl PropertyWatch<'_> {
             world: self.world,
             instance: &facts,
             configuration: self.chart.active(state.snapshot.configuration()),
+            sizes: None,
         };
         match self.is_general {
             true => expr.expr.holds_partial(&scope).unwrap_or(Some(false)).unwrap_or(otherwise),

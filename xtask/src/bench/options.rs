@@ -6,16 +6,19 @@ use super::peers::Peer;
 use super::run::WORKLOADS;
 
 pub(crate) const USAGE: &str = "\
-cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions N] [--json]
+cargo xtask bench [--quick] [--only w1,st] [--peers xstate,scion] [--repetitions N] [--profile quick] [--json]
 
   --quick            a fifth of the events, three repetitions; for looking, not for quoting
   --only LIST        these workloads: w1 w2 w3 w4 w4b w5 w6 w7 w8 w9 w9d w10 w10d verify park agent
-                     calls st hook
+                     calls st hook at
   --peers LIST       beside rawko and its limits: xstate, scion, langgraph, openai-agents, autogen, burr, dbos, graph-flow,
                      adk-graph (default), sismic, transitions, python-statemachine, none
   --repetitions N    default 5; the repetitions of all peers are interleaved and the table shows medians
+  --profile NAME     of cargo, for our programs; default release; quick builds in a fraction of the time
   --json             everything that was measured, instead of the table
 ";
+
+const RELEASE: &str = "release";
 
 /// Peers named by the targets and the page.
 const BESIDE: [Peer; 9] = [
@@ -37,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) peers: Vec<Peer>,
     pub(crate) repetitions: usize,
     pub(crate) json: bool,
+    /// Cargo's profile of our programs.
+    pub(crate) profile: String,
     /// As typed, for the page, which quotes it.
     pub(crate) command: String,
 }
@@ -50,6 +55,7 @@ impl Options {
             peers: BESIDE.to_vec(),
             repetitions: 0,
             json: false,
+            profile: RELEASE.to_owned(),
             command: ["cargo xtask bench"]
                 .into_iter()
                 .chain(arguments.iter().map(String::as_str))
@@ -62,6 +68,7 @@ impl Options {
             match word.as_str() {
                 "--quick" => options.quick = true,
                 "--json" => options.json = true,
+                "--profile" => options.profile = value()?.clone(),
                 "--only" => options.only = Some(workloads(value()?)?),
                 "--peers" => options.peers = peers(value()?)?,
                 "--repetitions" => {
@@ -86,7 +93,7 @@ impl Options {
     pub(crate) fn is_whole(&self) -> bool {
         let has = |peer| self.peers.contains(&peer);
         let beside = BESIDE.into_iter().all(has);
-        !self.quick && self.only.is_none() && self.repetitions >= 5 && beside
+        !self.quick && self.profile == RELEASE && self.only.is_none() && self.repetitions >= 5 && beside
     }
 }
 

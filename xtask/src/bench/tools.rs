@@ -47,17 +47,18 @@ impl Tools {
 
 pub(crate) fn prepare(root: &Path, options: &Options) -> Result<Tools> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let built = target.join(&options.profile);
     let tools = Tools {
         root: root.to_path_buf(),
-        rawko_bench: target.join("release/rawko-bench"),
-        limits: target.join("release/limits"),
-        durable: target.join("release/durable"),
-        rawko: target.join("release/rawko"),
+        rawko_bench: built.join("rawko-bench"),
+        limits: built.join("limits"),
+        durable: built.join("durable"),
+        rawko: built.join("rawko"),
         agents: target.join("bench/rust/release/agent-peers"),
         js: target.join("bench/js"),
         py: target.join("bench/py"),
     };
-    build(root)?;
+    build(root, &options.profile)?;
     let needs = |language| options.peers.iter().any(|peer| peer.language() == language);
     if needs(Language::JavaScript) {
         install_js(&tools)?;
@@ -83,12 +84,13 @@ fn build_peers(root: &Path, target: &Path) -> Result<()> {
     quietly(cargo.arg("--target-dir").arg(target), "cargo build of the peers")
 }
 
-fn build(root: &Path) -> Result<()> {
-    progress("building rawko-bench and rawko in release");
+fn build(root: &Path, profile: &str) -> Result<()> {
+    progress(&format!("building rawko-bench and rawko with the profile {profile}"));
     let mut cargo = cargo();
     cargo.current_dir(root).args([
         "build",
-        "--release",
+        "--profile",
+        profile,
         "--quiet",
         "--package",
         "rawko-bench",

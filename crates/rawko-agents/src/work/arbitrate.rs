@@ -104,7 +104,7 @@ impl ArbiterCall<'_> {
         let schema = Some(OutputSchema { name: "decision".into(), schema });
         // A repeated question contains the problem, so it needs another key.
         let idempotency = format!("{}-{}", bare.idempotency, messages.len());
-        let request = CompletionRequest { model, messages, schema, idempotency, ..bare };
+        let request = CompletionRequest { model, messages: messages.into(), schema, idempotency, ..bare };
         let completion = provider.complete(request, &mut |_| {}).await.map_err(|error| failed(&error))?;
         self.usage = self.usage.plus(completion.usage);
         Ok(text(&completion.message))
@@ -236,7 +236,7 @@ pub async fn ask_again(
     let schema = OutputSchema { name: "decision".into(), schema: Value::from_json(inquiry.schema) };
     let request = CompletionRequest {
         model: name,
-        messages: vec![Message::text(Role::User, prompt)],
+        messages: vec![Message::text(Role::User, prompt)].into(),
         schema: Some(schema.clone()),
         agent: ARBITER.to_owned(),
         occasion: format!("{}/replay", occasion.unwrap_or_default()),

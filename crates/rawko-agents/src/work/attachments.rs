@@ -4,6 +4,8 @@
 //!
 //! A reference whose data is gone becomes words, never a failure.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 use rawko_host::{Category, ContentReader, ServiceError};
 
@@ -53,11 +55,17 @@ impl AttachedImages {
 
 /// Replaces references by images, the newest first, as far as a request can hold them.
 pub(super) async fn load_all(
-    mut messages: Vec<Message>,
+    mut messages: Arc<Vec<Message>>,
     contents: &ContentReader,
-) -> Result<Vec<Message>, ServiceError> {
+) -> Result<Arc<Vec<Message>>, ServiceError> {
+    let is_reference = |part: &MessagePart| matches!(part, MessagePart::ImageRef { .. });
+    if !messages.iter().any(|message| message.parts.iter().any(is_reference)) {
+        return Ok(messages);
+    }
     let mut bytes_left = REQUEST_IMAGE_BYTES_MAX;
-    for part in messages.iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev()) {
+    for part in
+        Arc::make_mut(&mut messages).iter_mut().rev().flat_map(|message| message.parts.iter_mut().rev())
+    {
         load(part, &mut bytes_left, contents).await?;
     }
     Ok(messages)
@@ -95,7 +103,6 @@ fn unreadable(error: &str) -> ServiceError {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
 
     use rawko_host::{ContentSource, ReadingBlob};
     use rawko_store::content;
@@ -109,6 +116,10 @@ mod tests {
 
     fn said(parts: Vec<MessagePart>) -> Vec<Message> {
         vec![Message { role: Role::User, parts }]
+    }
+
+    async fn loaded(messages: Vec<Message>, contents: &ContentReader) -> Vec<Message> {
+        Arc::unwrap_or_clone(load_all(messages.into(), contents).await.unwrap())
     }
 
     /// Blobs of a store after an answer was committed.
@@ -135,7 +146,7 @@ mod tests {
         assert!(matches!(kept[0].parts[1], MessagePart::ImageRef { bytes: 100_000, .. }));
         assert_eq!(kept[0].parts[1], kept[0].parts[2]);
         assert_eq!(AttachedImages::default().keep_all(kept.clone()), kept, "a reference stays");
-        assert_eq!(load_all(kept, &committed(attached)).await.unwrap(), messages);
+        assert_eq!(loaded(kept, &committed(attached)).await, messages);
     }
 
     #[tokio::test]
@@ -157,7 +168,7 @@ mod tests {
             (named(&hash, 100_000), &ContentReader::default(), false),
         ];
         for (part, contents, is_found) in table {
-            let loaded = load_all(said(vec![part.clone()]), contents).await.unwrap();
+            let loaded = loaded(said(vec![part.clone()]), contents).await;
             let expected =
                 if is_found { image("b", 100_000) } else { MessagePart::Text { text: GONE.into() } };
             assert_eq!(loaded[0].parts[0], expected, "{part:?}");
@@ -168,7 +179,7 @@ mod tests {
     async fn a_store_that_does_not_answer_is_asked_again_later() {
         let contents = ContentReader::new(Arc::new(Stored(Err("busy".into()))));
         let kept = AttachedImages::default().keep_all(said(vec![image("b", 100_000)]));
-        let error = load_all(kept, &contents).await.unwrap_err();
+        let error = load_all(kept.into(), &contents).await.unwrap_err();
         assert_eq!(error.to_value().get("transient"), &Value::Bool(true), "{error:?}");
     }
 
@@ -178,7 +189,7 @@ mod tests {
         let size = usize::try_from(REQUEST_IMAGE_BYTES_MAX).unwrap() / 2;
         let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
         let kept = attached.keep_all(messages.clone());
-        let loaded = load_all(kept, &committed(attached)).await.unwrap();
+        let loaded = loaded(kept, &committed(attached)).await;
         assert_eq!(loaded[0].parts[0], MessagePart::Text { text: TOO_MANY.into() });
         assert_eq!(loaded[0].parts[1..], messages[0].parts[1..]);
     }

@@ -77,7 +77,7 @@ async fn summarise(
     };
     let request = CompletionRequest {
         system: SUMMARY_SYSTEM.into(),
-        messages: summarising.ask.clone(),
+        messages: summarising.ask.clone().into(),
         ..origin.request(call)
     };
     let request = CompletionRequest { occasion: format!("{}/summary", request.occasion), ..request };

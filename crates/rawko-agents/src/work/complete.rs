@@ -1,6 +1,8 @@
 //! `model:complete`: one completion. Returns text, tool calls, stop reason and cost, or the error in a form that the
 //! chart can act on.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 use rawko_host::{Category, ServiceCall, ServiceError};
 
@@ -20,10 +22,9 @@ use rawko_model::{Message, MessagePart, StopReason, ToolUse, Usage};
 pub(super) async fn complete(
     agent_services: &AgentServices,
     call: &ServiceCall,
-    input: CompleteInput,
+    (input, size): (CompleteInput, ContentSize),
 ) -> Result<CompleteOutput, ServiceError> {
-    // As the chart holds it: converting a conversation back only to measure it would cost as much as sending it.
-    check_conversation(call.input.get("messages"))?;
+    check_conversation(size)?;
     let CompleteInput { session, messages, seen, occasion, attempt, model_index } = input;
     let session = &session;
     let messages = load_all(seen_messages(session, messages, seen.as_ref()), &call.contents).await?;
@@ -36,8 +37,7 @@ pub(super) async fn complete(
 }
 
 /// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
-fn check_conversation(messages: &Value) -> Result<(), ServiceError> {
-    let size = ContentSize::of(messages);
+fn check_conversation(size: ContentSize) -> Result<(), ServiceError> {
     if size.fits(CONVERSATION) {
         return Ok(());
     }
@@ -63,18 +63,18 @@ fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
 /// Returns the conversation for the text model; with a vision model, its analyses replace the images.
 fn seen_messages(
     session: &AgentSession,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     seen: Option<&VisionMemory>,
-) -> Vec<Message> {
+) -> Arc<Vec<Message>> {
     match seen {
-        Some(seen) if session.vision_model.is_some() => vision::join(&messages, seen),
+        Some(seen) if session.vision_model.is_some() => vision::join(&messages, seen).into(),
         Some(_) | None => messages,
     }
 }
 
 fn request(
     session: &AgentSession,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     origin: &CompletionOrigin<'_>,
     call: &ServiceCall,
 ) -> CompletionRequest {
@@ -136,7 +136,7 @@ pub(super) async fn ask(
             Err(unfit) => unfit,
         };
         match Repair::default().messages(repairs, &completion, &unfit, &schema) {
-            Some(more) => next.messages.extend(more),
+            Some(more) => Arc::make_mut(&mut next.messages).extend(more),
             None => return Err(ServiceError::new(Category::InvalidAnswer, unfit.to_string())),
         }
         (request, repairs, before) = (next, repairs + 1, completion.usage);

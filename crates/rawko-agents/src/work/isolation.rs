@@ -12,6 +12,7 @@ use rawko_settings::StateDir;
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::AgentServices;
+use super::conversations::ConversationCache;
 use super::custody::{self, STOPPING};
 use super::open::Isolation;
 use super::trees::worktrees_folder;
@@ -120,6 +121,7 @@ impl AgentServices {
             apart: ProjectWorktrees::default(),
             worktree: Some(tree.name.clone()),
             worktree_bytes_max: self.worktree_bytes_max,
+            conversations: ConversationCache::default(),
         }
     }
 

@@ -13,6 +13,7 @@ mod collect;
 mod compact;
 mod complete;
 mod control;
+mod conversations;
 mod custody;
 mod delegate;
 mod evidence;
@@ -48,6 +49,7 @@ mod untrusted_text;
 
 pub use arbitrate::{AskAgainError, ReplayedDecision, ask_again};
 pub use attachments::ATTACHMENTS_BYTES_MAX;
+pub use conversations::ConversationCache;
 pub use isolation::ProjectWorktrees;
 pub use observed_provider::observed;
 pub use permit::permissions;
@@ -151,6 +153,8 @@ pub struct AgentServices {
     pub worktree: Option<String>,
     /// Disk space of all worktrees.
     pub worktree_bytes_max: u64,
+    /// Conversations of agents at work.
+    pub conversations: ConversationCache,
 }
 
 impl AgentServices {
@@ -311,7 +315,7 @@ impl Service for AgentService {
             ServiceKind::Group => typed!(group::group(&agent_services, &call, &types::input(&call)?)?),
             ServiceKind::Collect => typed!(collect::collect(&agent_services, &call, types::input(&call)?)?),
             ServiceKind::Complete => {
-                typed!(complete::complete(&agent_services, &call, types::input(&call)?).await?)
+                typed!(complete::complete(&agent_services, &call, project.conversations.input(&call)?).await?)
             }
             ServiceKind::Stop => {
                 typed!(turn_hooks::stop(&agent_services, &call, &types::input(&call)?).await)

@@ -9,7 +9,7 @@ use rawko_host::{Section, Settings, SettingsReader};
 
 use super::service_tools::ServiceTools;
 use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
-use super::{AgentServices, unknown_tools};
+use super::{AgentServices, ConversationCache, unknown_tools};
 use crate::agent::{AgentFile, AgentKind, Agents, Level};
 use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
@@ -133,6 +133,7 @@ impl AgentServices {
             apart: super::ProjectWorktrees::default(),
             worktree: None,
             worktree_bytes_max,
+            conversations: ConversationCache::default(),
         };
         (agent_services, problems)
     }

@@ -35,7 +35,7 @@ pub(super) async fn remember(
     let extraction = Extraction { task, agent, text, known: &titles };
     let origin = CompletionOrigin { agent: WHO, occasion: input.occasion.as_deref(), attempt: input.attempt };
     let request = CompletionRequest {
-        messages: vec![Message::text(Role::User, extraction_prompt(&extraction))],
+        messages: vec![Message::text(Role::User, extraction_prompt(&extraction))].into(),
         schema: Some(OutputSchema { name: "memories".into(), schema: Value::from_json(extraction_schema()) }),
         ..origin.request(call)
     };

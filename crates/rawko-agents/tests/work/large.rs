@@ -55,7 +55,7 @@ impl Canned {
     /// Every call in the last prompt, with the results it has there.
     fn answered(&self) -> Vec<(String, Vec<String>)> {
         let messages = self.asked().last().unwrap().messages.clone();
-        let parts: Vec<MessagePart> = messages.into_iter().flat_map(|message| message.parts).collect();
+        let parts: Vec<MessagePart> = messages.iter().flat_map(|message| message.parts.clone()).collect();
         let results = |id: &str| {
             let of = |part: &MessagePart| match part {
                 MessagePart::ToolResult(result) if result.id == id => Some(result.content.clone()),

@@ -19,7 +19,7 @@ fn project() -> Yard {
 /// Returns the texts and the images of the first prompt.
 async fn prompt(yard: &Yard, text: &str) -> (Vec<String>, usize) {
     yard.run("one", json!({"prompt": text})).await;
-    let parts = yard.asked().remove(0).messages.remove(0).parts;
+    let parts = yard.asked().remove(0).messages[0].parts.clone();
     let images = parts.iter().filter(|part| matches!(part, MessagePart::Image { .. })).count();
     let texts = parts
         .iter()

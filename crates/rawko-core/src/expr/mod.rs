@@ -19,6 +19,7 @@ mod partial;
 mod problem;
 mod progress;
 mod resolve;
+mod sizes;
 mod suggest;
 mod token;
 mod uses;
@@ -36,13 +37,14 @@ pub use claims::{ClaimSubject, Claims, GuardClaim, Operand, Relation, SubjectRoo
 use env::{Env, Val};
 pub use functions::{function_names, function_signatures};
 pub use known::{KnownTypes, SchemaRoot};
-pub use measure::check_size;
+pub use measure::{check_size, check_size_with};
 use node::{ExprKind, ExprNode};
 pub(crate) use ops::with_article;
 pub use partial::{OTHER_FIELDS, has_unknown, is_unknown, partly_known, unknown};
 use problem::ExprSpan;
 pub use problem::{ExprProblem, ExprProblemKind};
 pub use progress::{LoopBound, LoopDrift, LoopMeasure};
+pub use sizes::ListSizes;
 pub(crate) use suggest::nearest;
 pub use uses::{DataUse, DataUseKind};
 
@@ -241,6 +243,8 @@ pub struct EvalScope<'a> {
     pub instance: &'a InstanceFacts,
     /// Active states, for `stateIn`.
     pub configuration: Active<'a>,
+    /// Sizes of long lists that were measured before.
+    pub sizes: Option<&'a ListSizes>,
 }
 
 /// A failed evaluation: a fault of the data, which raises `error.execution` in the chart.

@@ -161,7 +161,7 @@ pub(crate) fn same(env: &Env<'_>, left: &Value, right: &Value) -> EvalResult<boo
             env.charge_bytes(a.len())?;
         }
         (Value::List(_), Value::List(_)) | (Value::Map(_), Value::Map(_)) => {
-            env.charge(measure(left, env.fuel())?)?;
+            env.charge(measure(left, env.fuel(), env.scope.sizes)?)?;
         }
         _ => {}
     }

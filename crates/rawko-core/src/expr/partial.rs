@@ -267,6 +267,7 @@ mod tests {
             world: &world,
             instance: &instance,
             configuration: crate::configuration::Active { frontier: configuration.frontier(), last: &[] },
+            sizes: None,
         };
         let table = [
             ("context.x > 1", "?"),

@@ -322,6 +322,7 @@ pub(crate) fn evaluate_constant(
         world: &world,
         instance: &instance,
         configuration: Active::new(&configuration, &[]),
+        sizes: None,
     };
     let env = Env::with_fuel(&scope, text, fuel);
     let value = node.eval(&env).map(Val::into_value).map_err(Into::into);

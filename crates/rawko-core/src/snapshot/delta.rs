@@ -54,6 +54,18 @@ struct MoreDelta<'a> {
     failures: Option<Vec<SavedFailure>>,
 }
 
+impl Delta<'_> {
+    /// Passes the values that may be long: those of the context, the inputs of calls and the output.
+    fn restore(&mut self, restore: &dyn Fn(&mut Value)) {
+        let Self { set, append, more, .. } = self;
+        set.values_mut().chain(append.values_mut()).for_each(restore);
+        if let Some(MoreDelta { output, invocations, .. }) = more {
+            output.iter_mut().for_each(restore);
+            invocations.iter_mut().flatten().for_each(|saved| restore(&mut saved.input));
+        }
+    }
+}
+
 /// Timers are appended and removed, never changed.
 #[derive(Default, Serialize, Deserialize)]
 struct TimerChanges {
@@ -72,13 +84,13 @@ impl Snapshot {
         self.delta_json_with(before, chart, &|_| None)
     }
 
-    /// [`Snapshot::delta_json`] with other values in place of some inputs of invocations: for a caller that has their
-    /// text already.
+    /// [`Snapshot::delta_json`] with other values in place of some: for a caller that has their text already. Appended
+    /// elements stay as they are.
     pub fn delta_json_with(
         &self,
         before: &Snapshot,
         chart: &Chart,
-        input_of: &dyn Fn(&Invocation) -> Option<Value>,
+        stand_in: &dyn Fn(&Value) -> Option<Value>,
     ) -> String {
         let mut delta = Delta { step: self.step, ..Delta::default() };
         if self.status != before.status {
@@ -91,19 +103,32 @@ impl Snapshot {
             let name = || chart.context_names[slot].clone();
             match change(&before.context[slot], value) {
                 ValueChange::None => {}
-                ValueChange::Set => drop(delta.set.insert(name(), value.clone())),
+                ValueChange::Set => {
+                    drop(delta.set.insert(name(), stand_in(value).unwrap_or_else(|| value.clone())));
+                }
                 ValueChange::Append(items) => drop(delta.append.insert(name(), items)),
             }
         }
-        delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart, input_of);
+        delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart, stand_in);
         // Serialising our own types to a String cannot fail.
         serde_json::to_string(&delta).unwrap_or_default()
     }
 
     /// Applies changes written by [`Snapshot::delta_json`]; the result is the later snapshot.
     pub fn apply_delta_json(&mut self, chart: &Chart, text: &str) -> Result<(), SnapshotError> {
-        let delta: Delta<'_> =
+        self.apply_delta_json_with(chart, text, &|_| {})
+    }
+
+    /// [`Snapshot::apply_delta_json`] of a text with marks in place of some values, which `restore` replaces.
+    pub fn apply_delta_json_with(
+        &mut self,
+        chart: &Chart,
+        text: &str,
+        restore: &dyn Fn(&mut Value),
+    ) -> Result<(), SnapshotError> {
+        let mut delta: Delta<'_> =
             serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
+        delta.restore(restore);
         self.step = delta.step;
         self.status = delta.status.unwrap_or(self.status);
         if let Some(paths) = &delta.configuration {
@@ -175,22 +200,24 @@ fn more_delta<'a>(
     before: Option<&RareParts>,
     after: Option<&RareParts>,
     chart: &'a Chart,
-    input_of: &dyn Fn(&Invocation) -> Option<Value>,
+    stand_in: &dyn Fn(&Value) -> Option<Value>,
 ) -> Option<MoreDelta<'a>> {
     let (before, after) = (before.unwrap_or(&NOTHING), after?);
     let timers_changed = before.timers != after.timers;
     let is_short = before.timers.len().max(after.timers.len()) <= TIMERS_WHOLE_MAX;
     let delta = MoreDelta {
         next_id: after.next_id,
-        output: (!before.output.is_identical(&after.output)).then(|| after.output.clone()),
+        output: (!before.output.is_identical(&after.output))
+            .then(|| stand_in(&after.output).unwrap_or_else(|| after.output.clone())),
         history: (before.history != after.history).then(|| save_history(after, chart)),
         timers: (timers_changed && is_short)
             .then(|| after.timers.iter().map(|timer| save_timer(timer, chart)).collect()),
         timer_changes: (timers_changed && !is_short)
             .then(|| timer_changes(&before.timers, &after.timers, chart)),
         each: fan_out_changes(&before.fan_outs, &after.fan_outs, chart),
-        invocations: (before.invocations != after.invocations)
-            .then(|| after.invocations.iter().map(|known| saved(known, chart, input_of(known))).collect()),
+        invocations: (before.invocations != after.invocations).then(|| {
+            after.invocations.iter().map(|known| saved(known, chart, stand_in(&known.input))).collect()
+        }),
         deferred: (before.deferred != after.deferred).then(|| after.deferred.clone()),
         failures: (before.failures != after.failures)
             .then(|| after.failures.iter().map(|failure| save_failure(failure, chart)).collect()),

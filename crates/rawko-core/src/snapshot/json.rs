@@ -87,7 +87,7 @@ pub(super) struct SavedInvocation {
     attempt: u32,
     src: Arc<str>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
-    input: Value,
+    pub(super) input: Value,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -260,7 +260,7 @@ impl Macrostep<'_> {
     pub(super) fn render(&self, template: &DataTemplate) -> Result<Value, EvalError> {
         let value = self.fill_in(template)?;
         if matches!(template, DataTemplate::List(_) | DataTemplate::Map(_)) {
-            expr::check_size(&value)?;
+            expr::check_size_with(&value, self.now.sizes)?;
         }
         Ok(value)
     }

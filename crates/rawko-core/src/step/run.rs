@@ -129,6 +129,7 @@ impl<'a> Macrostep<'a> {
             world: self.now.world,
             instance: self.now.instance,
             configuration: self.active(),
+            sizes: self.now.sizes,
         }
     }
 

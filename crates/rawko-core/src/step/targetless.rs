@@ -202,6 +202,7 @@ impl<'a> TargetlessStep<'a> {
                 frontier: self.snapshot.configuration.frontier(),
                 last: &self.chart.tables.last,
             },
+            sizes: self.now.sizes,
         }
     }
 

@@ -69,6 +69,7 @@ impl Fixture {
             world: &self.world,
             instance: &self.instance,
             configuration: Active::new(&self.configuration, &LAST),
+            sizes: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod agents;
 mod bench;
 mod children;
+mod conversations;
 mod crashes;
 mod pausing;
 mod people;

@@ -9,6 +9,8 @@
 //!
 //! It works on text and not on values, so that numbers keep every digit.
 
+mod hashing;
+mod lists;
 mod pack;
 mod scan;
 mod unpack;
@@ -16,7 +18,10 @@ mod values;
 
 use std::borrow::Cow;
 
-pub(crate) use self::values::{PackedLists, is_long};
+pub(crate) use self::hashing::InputHasher;
+pub use self::lists::{ListReader, ShortText};
+pub(crate) use self::lists::{mark_start, mark_token_start};
+pub(crate) use self::values::{PackedLists, is_long_list};
 use crate::error::StoreError;
 use crate::records::Blob;
 

@@ -126,6 +126,37 @@ impl<'a> Cursor<'a> {
         Cursor { text: self.text, at: self.at + 1 }.string()
     }
 
+    /// Consumes a list that begins with a group, and returns its text; any other list is not consumed.
+    pub(super) fn list_of_groups(&mut self) -> Option<&'a str> {
+        if self.peek() != Some(b'[') {
+            return None;
+        }
+        let from = self.at;
+        let first = Cursor { text: self.text, at: from + 1 }.first_key();
+        if first != Some(r#""$chunk""#) {
+            return None;
+        }
+        let bytes = self.text.as_bytes();
+        let (mut at, mut depth) = (from, 0);
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    at = string_end(self.text, at);
+                    continue;
+                }
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                self.at = at;
+                return self.text.get(from..at);
+            }
+        }
+        None
+    }
+
     /// Returns true if nothing but white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()

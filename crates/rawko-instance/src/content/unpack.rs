@@ -7,26 +7,52 @@ use crate::error::StoreError;
 pub(super) fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String, StoreError> {
     let mut out = String::with_capacity(2 * text.len());
     let mut cursor = Cursor::new(text);
-    Unpacker { blob }.value(&mut cursor, 0, &mut out)?;
+    Unpacker::new(blob).value(&mut cursor, 0, &mut out)?;
     if cursor.is_at_end() { Ok(out) } else { Err(malformed()) }
 }
 
-fn malformed() -> StoreError {
+pub(super) fn malformed() -> StoreError {
     StoreError::Damaged("a packed text is malformed".to_owned())
 }
 
-struct Unpacker<'b> {
-    blob: &'b mut Lookup<'b>,
+/// Takes the packed text of a long list and returns the JSON text in its place.
+pub(super) type TakeList<'t> = dyn FnMut(&str, &mut Lookup<'_>) -> Result<String, StoreError> + 't;
+
+pub(super) struct Unpacker<'u, 'b, 't> {
+    blob: &'u mut Lookup<'b>,
+    take: Option<&'u mut TakeList<'t>>,
 }
 
-impl Unpacker<'_> {
-    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize, out: &mut String) -> Result<(), StoreError> {
+impl<'u, 'b, 't> Unpacker<'u, 'b, 't> {
+    pub(super) fn new(blob: &'u mut Lookup<'b>) -> Self {
+        Self { blob, take: None }
+    }
+
+    /// Unpacks with other texts in place of the lists that have groups.
+    pub(super) fn taking(blob: &'u mut Lookup<'b>, take: &'u mut TakeList<'t>) -> Self {
+        Self { blob, take: Some(take) }
+    }
+}
+
+impl Unpacker<'_, '_, '_> {
+    pub(super) fn value(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        depth: usize,
+        out: &mut String,
+    ) -> Result<(), StoreError> {
         if depth > DEPTH_MAX {
             return Err(malformed());
         }
         match cursor.peek() {
             Some(b'{') => self.map(cursor, depth, out),
             Some(b'[') => {
+                if let Some(take) = &mut self.take
+                    && let Some(list) = cursor.list_of_groups()
+                {
+                    out.push_str(&take(list, self.blob)?);
+                    return Ok(());
+                }
                 out.push('[');
                 let mut is_first = true;
                 self.elements(cursor, depth, &mut is_first, out)?;
@@ -115,7 +141,7 @@ impl Unpacker<'_> {
         self.body(name, STRING)
     }
 
-    fn group(&mut self, name: &[u8; 16]) -> Result<String, StoreError> {
+    pub(super) fn group(&mut self, name: &[u8; 16]) -> Result<String, StoreError> {
         self.body(name, LIST)
     }
 
@@ -135,7 +161,7 @@ impl Unpacker<'_> {
 }
 
 /// Consumes `{"$…":"<hash>"}`.
-fn reference(cursor: &mut Cursor<'_>) -> Option<[u8; 16]> {
+pub(super) fn reference(cursor: &mut Cursor<'_>) -> Option<[u8; 16]> {
     cursor.expect(b'{')?;
     cursor.string()?;
     cursor.expect(b':')?;

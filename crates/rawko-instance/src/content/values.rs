@@ -31,10 +31,9 @@ struct PackedList {
 #[derive(Clone, Debug, Default)]
 struct GroupLevels(Vec<Vec<String>>);
 
-/// Returns true if a map has a list in it that is worth remembering.
-pub(crate) fn is_long(value: &Value) -> bool {
-    let Value::Map(map) = value else { return false };
-    map.values().any(|value| value.as_list().is_some_and(|items| items.len() >= LONG_LEN))
+/// Returns true if a list is worth remembering.
+pub(crate) fn is_long_list(items: &[Value]) -> bool {
+    items.len() >= LONG_LEN
 }
 
 impl PackedLists {

@@ -35,9 +35,8 @@ impl Instance {
             Some(Ok(AgentBinding::Service) | Err(_)) => EffectKind::Agent,
             None => told.unwrap_or(by_src),
         };
-        let (body, _) = tx.pack_around(&|long| match long {
-            Some(long) => serde_json::to_string(&long.in_invoke(&invoke)).unwrap_or_default(),
-            None => serde_json::to_string(&invoke).unwrap_or_default(),
+        let (body, _) = tx.pack_marked(&mut self.lists, &|marks| {
+            serde_json::to_string(&marks.in_invoke(&invoke)).unwrap_or_default()
         });
         let mut effect = OpenEffect {
             body,

@@ -90,8 +90,8 @@ impl Instance {
         known.item.map(|_| self.chart.invocation_name(&known))
     }
 
-    fn provenance(&self, effect: &OpenEffect, input: &Value, env: &dyn MachineEnvironment) -> String {
-        let input = content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
+    fn provenance(&mut self, effect: &OpenEffect, input: &Value, env: &dyn MachineEnvironment) -> String {
+        let input = self.inputs.hash(input);
         let record = Provenance {
             chart: format!("{}@{}", self.chart.id(), self.chart.version()),
             chart_hash: content::hex(&self.chart.hash()),

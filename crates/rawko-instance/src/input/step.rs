@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rawko_core::{Effect, Event, Invocation, Now, Step, step, step_traced};
+use rawko_core::{Effect, Event, Now, Step, step, step_traced};
 
 use crate::environment::MachineEnvironment;
 use crate::error::InstanceError;
@@ -15,7 +15,7 @@ use crate::transaction::{FailureKind, Transaction};
 /// A full snapshot is written when the changes since the last one outweigh it, and are at least this large. The space
 /// of snapshots is therefore proportional to the changes, however long the history.
 pub(super) const SNAPSHOT_BYTES_MIN: usize = 16 * 1024;
-/// Steps with a long input in them have fewer effects than this.
+/// Effects of steps that may hold a long list; the list of more effects is packed in groups.
 const FEW_EFFECTS: usize = 8;
 
 impl Instance {
@@ -30,7 +30,7 @@ impl Instance {
     ) -> Result<bool, InstanceError> {
         let before = self.snapshot.clone();
         let facts = self.new.facts();
-        let chart = Arc::clone(&self.chart);
+        let (chart, sizes) = (Arc::clone(&self.chart), Arc::clone(&self.sizes));
         let budget = FanOutBudget {
             instance: &self.new.id,
             chart: &chart,
@@ -39,7 +39,7 @@ impl Instance {
             calls: self.calls,
             gate: env.gate(),
         };
-        let now = Now::new(at_ms, env.world()).of(&facts).admitting(&budget);
+        let now = Now::new(at_ms, env.world()).of(&facts).admitting(&budget).measured(&sizes);
         // A panic is a bug of rawko, contained to this instance.
         let step = if env.wants_traces() { step_traced } else { step };
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut self.snapshot, event.clone(), now)));
@@ -56,7 +56,6 @@ impl Instance {
                 tx.note_trace(&chart, &mut step, env.wants_traces());
                 let effects = self.record_step(&before, event, &step, at_ms, tx);
                 self.plan_effects(step, env, at_ms, tx);
-                tx.long_input = None;
                 tx.record_faults(|| effects.text());
                 Ok(handled)
             }
@@ -79,14 +78,10 @@ impl Instance {
         tx: &mut Transaction,
     ) -> StepEffects {
         self.last_ms = at_ms;
-        self.pack_long_input(tx);
         // A text of thousands of items is not written twice; a long conversation is not written at all.
-        let (effects, packed_effects) = if tx.long_input.is_some() && step.effects.len() < FEW_EFFECTS {
-            let (text, _) = tx.pack_around(&|long| match long {
-                Some(long) => {
-                    effects_text(&step.effects.iter().map(|it| long.in_effect(it)).collect::<Vec<_>>())
-                }
-                None => effects_text(&step.effects),
+        let (effects, packed_effects) = if step.effects.len() < FEW_EFFECTS {
+            let (text, _) = tx.pack_marked(&mut self.lists, &|marks| {
+                effects_text(&step.effects.iter().map(|it| marks.in_effect(it)).collect::<Vec<_>>())
             });
             (StepEffects::Values(step.effects.clone()), text)
         } else {
@@ -94,18 +89,21 @@ impl Instance {
             (StepEffects::Text(text.clone()), tx.pack(text))
         };
         let moved = step.is_effective();
-        let (delta, delta_length) = tx.pack_around(&|long| {
-            let input_of = |invocation: &Invocation| long?.of_invocation(invocation);
-            self.snapshot.delta_json_with(before, &self.chart, &input_of)
+        let (snapshot, chart) = (&self.snapshot, &self.chart);
+        let (delta, delta_length) = tx.pack_marked(&mut self.lists, &|marks| {
+            snapshot.delta_json_with(before, chart, &|value| marks.of(value))
         });
         self.note_change(delta_length);
+        let (event, _) = tx.pack_marked(&mut self.lists, &|marks| {
+            serde_json::to_string(&marks.in_event(event)).unwrap_or_default()
+        });
         let record = Record {
             seq: 0,
             instance: self.key,
             step: step.number,
             at_ms,
             kind: if moved { RecordKind::Stepped } else { RecordKind::Ignored },
-            event: tx.pack(serde_json::to_string(event).unwrap_or_default()),
+            event,
             delta,
             effects: packed_effects,
         };

@@ -1,5 +1,7 @@
 //! One completion: its request, its stream events and its result.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +15,8 @@ pub struct CompletionRequest {
     pub model: String,
     /// System prompt; empty sends none.
     pub system: String,
-    /// The conversation, oldest message first.
-    pub messages: Vec<Message>,
+    /// The conversation, oldest message first. Shared, so that a long one is not copied for each completion.
+    pub messages: Arc<Vec<Message>>,
     /// Tools that the model may call.
     pub tools: Vec<ToolSpec>,
     /// The response must be JSON of this shape.

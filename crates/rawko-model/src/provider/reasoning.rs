@@ -1,6 +1,8 @@
 //! How much a model should think, in one form for all services, and which thoughts may be sent back. Services measure
 //! effort as a level or in tokens; a value of the other kind is converted here.
 
+use std::sync::Arc;
+
 use rawko_chart::SpannedValue;
 use rawko_settings::SettingsReader;
 use serde::{Deserialize, Serialize};
@@ -96,19 +98,23 @@ pub fn effort(reader: &mut SettingsReader<'_>, at: &SpannedValue, what: &str) ->
 }
 
 /// Removes the reasoning of every other model: services reject signatures that are not their own.
-pub(super) fn without_foreign(request: &CompletionRequest, origin: &str) -> Vec<Message> {
-    let own = |message: &Message| {
-        let is_own = |part: &&MessagePart| match part {
-            MessagePart::Reasoning(reasoning) => reasoning.origin == origin,
-            MessagePart::Text { .. }
-            | MessagePart::Image { .. }
-            | MessagePart::ImageRef { .. }
-            | MessagePart::ToolUse(_)
-            | MessagePart::ToolResult(_) => true,
-        };
-        Message { role: message.role, parts: message.parts.iter().filter(is_own).cloned().collect() }
+pub(super) fn without_foreign(request: &CompletionRequest, origin: &str) -> Arc<Vec<Message>> {
+    let is_own = |part: &MessagePart| match part {
+        MessagePart::Reasoning(reasoning) => reasoning.origin == origin,
+        MessagePart::Text { .. }
+        | MessagePart::Image { .. }
+        | MessagePart::ImageRef { .. }
+        | MessagePart::ToolUse(_)
+        | MessagePart::ToolResult(_) => true,
     };
-    request.messages.iter().map(own).collect()
+    if request.messages.iter().all(|message| message.parts.iter().all(is_own)) {
+        return Arc::clone(&request.messages);
+    }
+    let own = |message: &Message| {
+        let parts = message.parts.iter().filter(|part| is_own(part)).cloned().collect();
+        Message { role: message.role, parts }
+    };
+    Arc::new(request.messages.iter().map(own).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Token estimates: bytes / 4. Separate from usage, which a provider counts: this is for text that has not been
 //! counted.
 
+use rawko_core::Value;
+
 use crate::message::{Message, MessagePart, ToolSpec};
 use crate::provider::CompletionRequest;
 
@@ -33,7 +35,7 @@ pub fn messages_tokens(messages: &[Message]) -> u64 {
 
 /// Estimates the complete input of the model.
 pub fn request_tokens(request: &CompletionRequest) -> u64 {
-    let schema = request.schema.as_ref().map_or(0, |schema| text_tokens(&schema.schema.to_string()));
+    let schema = request.schema.as_ref().map_or(0, |schema| value_tokens(&schema.schema));
     text_tokens(&request.system)
         + messages_tokens(&request.messages)
         + request.tools.iter().map(tool_tokens).sum::<u64>()
@@ -44,9 +46,7 @@ fn part_tokens(part: &MessagePart) -> u64 {
     match part {
         MessagePart::Text { text } => text_tokens(text),
         MessagePart::Image { .. } | MessagePart::ImageRef { .. } => IMAGE_TOKENS,
-        MessagePart::ToolUse(tool_use) => {
-            text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string())
-        }
+        MessagePart::ToolUse(tool_use) => text_tokens(&tool_use.name) + value_tokens(&tool_use.input),
         MessagePart::ToolResult(result) => text_tokens(&result.content),
         MessagePart::Reasoning(reasoning) => {
             text_tokens(&reasoning.text) + text_tokens(reasoning.signature.as_deref().unwrap_or_default())
@@ -55,5 +55,30 @@ fn part_tokens(part: &MessagePart) -> u64 {
 }
 
 fn tool_tokens(spec: &ToolSpec) -> u64 {
-    text_tokens(&spec.name) + text_tokens(&spec.description) + text_tokens(&spec.input_schema.to_string())
+    text_tokens(&spec.name) + text_tokens(&spec.description) + value_tokens(&spec.input_schema)
+}
+
+/// Estimates the tokens of a value as text, without writing it: a conversation has one for each call.
+fn value_tokens(value: &Value) -> u64 {
+    let mut length = TextLength(0);
+    match value {
+        Value::Str(text) => return text_tokens(text),
+        // Counting cannot fail, and a value is always JSON.
+        other => drop(serde_json::to_writer(&mut length, other)),
+    }
+    length.0.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Counts the bytes of a text.
+struct TextLength(u64);
+
+impl std::io::Write for TextLength {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

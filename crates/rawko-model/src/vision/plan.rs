@@ -123,7 +123,7 @@ impl VisionParameters<'_> {
         let completion = CompletionRequest {
             model: self.model.to_owned(),
             system: SYSTEM.to_owned(),
-            messages: vec![Message { role: Role::User, parts }],
+            messages: vec![Message { role: Role::User, parts }].into(),
             idempotency: self.idempotency,
             ..CompletionRequest::default()
         };

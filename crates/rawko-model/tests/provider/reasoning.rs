@@ -139,7 +139,7 @@ fn services() -> Vec<Service> {
 fn asking(model: &str, messages: Vec<Message>) -> CompletionRequest {
     CompletionRequest {
         model: model.to_owned(),
-        messages,
+        messages: messages.into(),
         reasoning: Some(ReasoningEffort::Level(EffortLevel::Medium)),
         ..CompletionRequest::default()
     }

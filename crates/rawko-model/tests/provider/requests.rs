@@ -47,7 +47,8 @@ fn everything() -> CompletionRequest {
             ),
             message(Role::Assistant, vec![text("")]),
             message(Role::User, vec![text("Well?")]),
-        ],
+        ]
+        .into(),
         tools: vec![ToolSpec {
             name: "Read".to_owned(),
             description: "Reads a file.".to_owned(),

@@ -1,5 +1,7 @@
 //! Scripts: the same step for the same request, across agents and restarts.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
 use rawko_model::provider::{CompletionRequest, Scripted};
 use rawko_model::{Message, MessagePart, Role, ToolResult};
@@ -29,7 +31,7 @@ fn of(agent: &str, occasion: &str, answers: usize) -> CompletionRequest {
         messages.push(Message { role: Role::User, parts: vec![MessagePart::ToolResult(result)] });
     }
     let (agent, occasion) = (agent.to_owned(), occasion.to_owned());
-    CompletionRequest { agent, occasion, messages, ..CompletionRequest::default() }
+    CompletionRequest { agent, occasion, messages: messages.into(), ..CompletionRequest::default() }
 }
 
 #[tokio::test]
@@ -93,7 +95,7 @@ async fn a_step_depends_on_the_request_alone() {
 async fn what_was_expected_and_what_was_not_used() {
     let scripted = Scripted::of_text("script.yaml", SCRIPT).unwrap();
     let mut request = of("planner", "design", 0);
-    request.messages = vec![Message::text(Role::User, "design something else")];
+    request.messages = vec![Message::text(Role::User, "design something else")].into();
     let told = shown(&ask(&scripted, request.clone()).await.1);
     request.system = "You make it pass.".to_owned();
     assert!(ask(&scripted, request).await.1.is_ok(), "what the system prompt says counts too");
@@ -118,7 +120,7 @@ async fn calls_get_ids_of_their_own() {
     for _ in 0..2 {
         let completion = ask(&scripted, request.clone()).await.1.unwrap();
         ids.extend(completion.message.tool_uses().map(|it| it.id.clone()));
-        request.messages.push(completion.message);
+        Arc::make_mut(&mut request.messages).push(completion.message);
     }
     assert_eq!(ids, ["call_1", "call_2", "call_3"]);
 }

@@ -36,7 +36,7 @@ pub(crate) fn request() -> CompletionRequest {
     CompletionRequest {
         model: "test-model".to_owned(),
         system: "Be brief.".to_owned(),
-        messages: vec![Message::text(Role::User, "Hello?")],
+        messages: vec![Message::text(Role::User, "Hello?")].into(),
         ..CompletionRequest::default()
     }
 }

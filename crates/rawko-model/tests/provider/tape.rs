@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::support::{KEY, ask, provider, request, shown, shown_error};
 
 fn saying(text: &str) -> CompletionRequest {
-    CompletionRequest { messages: vec![Message::text(Role::User, text)], ..request() }
+    CompletionRequest { messages: vec![Message::text(Role::User, text)].into(), ..request() }
 }
 
 /// Three exchanges, one of them a failure, recorded from a server.

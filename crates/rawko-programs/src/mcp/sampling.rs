@@ -102,7 +102,7 @@ pub(super) async fn sample(
     let request = CompletionRequest {
         model: allowed.model.clone(),
         system: params.system_prompt.unwrap_or_default(),
-        messages,
+        messages: messages.into(),
         output_tokens_max: Some(params.max_tokens.clamp(1, allowed.output_tokens_max)),
         temperature: params.temperature.map(f64::from),
         ..CompletionRequest::default()

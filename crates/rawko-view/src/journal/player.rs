@@ -8,6 +8,7 @@ use rawko_core::{
     Chart, Effect, Event, Invocation, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World,
 };
 use rawko_host::{MigrationRecord, SnapshotReader};
+use rawko_store::content::ListReader;
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, WaitReason};
 
 use super::traced::{self, StepDetail};
@@ -31,6 +32,8 @@ struct PlayedInstance {
     snapshot: Option<Snapshot>,
     /// The chart before the last migration.
     earlier: Option<Arc<Chart>>,
+    /// The long lists in its records: a conversation is read once, not with every record.
+    lists: ListReader,
 }
 
 impl Player {
@@ -74,12 +77,11 @@ impl Player {
             let met = self.meet(record)?;
             self.met.insert(record.instance, met);
         }
-        let event = self.reader.unpack(&record.event)?;
-        let effects = self.reader.unpack(&record.effects)?;
-        let delta = self.reader.unpack(&record.delta)?;
         let Some(met) = self.met.get_mut(&record.instance) else {
             return Err(ViewError::Unreadable("a record without an instance".to_owned()));
         };
+        let effects = effects_of(record, &self.reader, &mut met.lists)?;
+        let event = PlayedEvent::of(record, &self.reader, &mut met.lists)?;
         let before = met.snapshot.take();
         let (after, refusal) = match record.kind {
             RecordKind::Started | RecordKind::Forked => {
@@ -92,15 +94,17 @@ impl Player {
             }
             RecordKind::Stepped | RecordKind::Ignored => {
                 let mut after = before.clone().ok_or_else(|| no_beginning(&met.row))?;
-                after.apply_delta_json(&met.chart, &delta).map_err(|why| unreadable(&met.row, &why))?;
+                self.reader
+                    .apply_delta(&mut after, &met.chart, &record.delta, &mut met.lists)?
+                    .map_err(|why| unreadable(&met.row, &why))?;
                 (after, None)
             }
             RecordKind::Failed => {
                 let same = before.clone().ok_or_else(|| no_beginning(&met.row))?;
-                (same, Some(serde_json::from_str(&delta).unwrap_or(delta)))
+                let why = self.reader.unpack(&record.delta)?;
+                (same, Some(serde_json::from_str(&why).unwrap_or(why)))
             }
         };
-        let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
         let is_migration = record.kind == RecordKind::Migrated;
         let step = PlayedRecord { met, before: before.as_ref(), after: &after, event: &event, is_migration };
         let mut entry = step.entry(record, effects, refusal);
@@ -131,8 +135,63 @@ impl Player {
                 (before.chart, Some(before.snapshot))
             }
         };
-        Ok(PlayedInstance { row, chart, snapshot, earlier: None })
+        Ok(PlayedInstance { row, chart, snapshot, earlier: None, lists: ListReader::default() })
     }
+}
+
+/// The event of a record.
+pub(super) enum PlayedEvent {
+    /// The delivery that the step took, or the reason why it cannot be read.
+    Delivery(Result<Event, String>),
+    /// Of the beginning of an instance and of a migration, as JSON.
+    Text(String),
+}
+
+impl PlayedEvent {
+    fn of(record: &Record, reader: &SnapshotReader, lists: &mut ListReader) -> Result<Self, ViewError> {
+        match record.kind {
+            RecordKind::Started | RecordKind::Forked | RecordKind::Migrated => {
+                Ok(PlayedEvent::Text(reader.unpack(&record.event)?))
+            }
+            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
+                let short = reader.shorten(&record.event, lists)?;
+                if let Ok(mut event) = serde_json::from_str::<Event>(short.text()) {
+                    event.for_each_value(|value| short.restore(value));
+                    if short.is_restored() {
+                        return Ok(PlayedEvent::Delivery(Ok(event)));
+                    }
+                }
+                let event = serde_json::from_str(&reader.unpack(&record.event)?);
+                Ok(PlayedEvent::Delivery(event.map_err(|error| error.to_string())))
+            }
+        }
+    }
+
+    /// Returns the JSON of an event that is not a delivery.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            PlayedEvent::Text(text) => text,
+            PlayedEvent::Delivery(_) => "null",
+        }
+    }
+}
+
+/// Returns the effects of a record; none if they cannot be read.
+fn effects_of(
+    record: &Record,
+    reader: &SnapshotReader,
+    lists: &mut ListReader,
+) -> Result<Vec<Effect>, ViewError> {
+    let short = reader.shorten(&record.effects, lists)?;
+    if short.has_lists()
+        && let Ok(mut effects) = serde_json::from_str::<Vec<Effect>>(short.text())
+    {
+        effects.iter_mut().for_each(|effect| effect.for_each_value(|value| short.restore(value)));
+        if short.is_restored() {
+            return Ok(effects);
+        }
+    }
+    Ok(serde_json::from_str(&reader.unpack(&record.effects)?).unwrap_or_default())
 }
 
 /// One record between the snapshots before and after it.
@@ -140,7 +199,7 @@ struct PlayedRecord<'a> {
     met: &'a PlayedInstance,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
-    event: &'a str,
+    event: &'a PlayedEvent,
     is_migration: bool,
 }
 
@@ -173,7 +232,7 @@ impl PlayedRecord<'_> {
     }
 
     fn what(&self, record: &Record) -> EntryBody {
-        let value = || serde_json::from_str::<Value>(self.event).unwrap_or_default();
+        let value = || serde_json::from_str::<Value>(self.event.text()).unwrap_or_default();
         let new = &self.met.row.new;
         match record.kind {
             RecordKind::Started => EntryBody::Started {
@@ -186,7 +245,7 @@ impl PlayedRecord<'_> {
                 from: new.origin.as_ref().map(|origin| (Arc::clone(&origin.id), origin.step)),
                 edits: value(),
             },
-            RecordKind::Migrated => match serde_json::from_str::<MigrationRecord>(self.event) {
+            RecordKind::Migrated => match serde_json::from_str::<MigrationRecord>(self.event.text()) {
                 Ok(MigrationRecord { by, from, to, back, .. }) => EntryBody::Migrated {
                     by,
                     from: (from.chart, from.version),
@@ -195,12 +254,12 @@ impl PlayedRecord<'_> {
                 },
                 Err(error) => EntryBody::Unreadable(error.to_string()),
             },
-            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
-                match serde_json::from_str::<Event>(self.event) {
-                    Ok(event) => self.delivered(event),
-                    Err(error) => EntryBody::Unreadable(error.to_string()),
+            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => match self.event {
+                PlayedEvent::Delivery(Ok(event)) => self.delivered(event.clone()),
+                PlayedEvent::Delivery(Err(why)) | PlayedEvent::Text(why) => {
+                    EntryBody::Unreadable(why.clone())
                 }
-            }
+            },
         }
     }
 

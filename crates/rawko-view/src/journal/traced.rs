@@ -8,6 +8,7 @@ use rawko_core::{
 use rawko_store::{Record, RecordKind};
 
 use super::Moves;
+use super::player::PlayedEvent;
 use crate::document::active_paths;
 use crate::explain;
 
@@ -16,7 +17,7 @@ pub(super) struct StepDetail<'a> {
     pub(super) chart: &'a Chart,
     pub(super) before: Option<&'a Snapshot>,
     pub(super) after: &'a Snapshot,
-    pub(super) event: &'a str,
+    pub(super) event: &'a PlayedEvent,
     pub(super) instance: &'a InstanceFacts,
 }
 
@@ -30,7 +31,7 @@ pub(super) fn again(
     let now = Now::new(record.at_ms, world).of(step.instance);
     let trace = match (record.kind, step.before) {
         (RecordKind::Started, _) => {
-            let input = serde_json::from_str(step.event).unwrap_or_default();
+            let input = serde_json::from_str(step.event.text()).unwrap_or_default();
             start_traced(step.chart, input, now).map(|(_, step)| step.trace)
         }
         (RecordKind::Forked | RecordKind::Migrated, _) => {
@@ -39,10 +40,10 @@ pub(super) fn again(
         }
         (_, None) => return (Moves::default(), Vec::new()),
         (RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed, Some(before)) => {
-            let Ok(event) = serde_json::from_str(step.event) else {
+            let PlayedEvent::Delivery(Ok(event)) = step.event else {
                 return (Moves::default(), Vec::new());
             };
-            step_traced(step.chart, &mut before.clone(), event, now).map(|step| step.trace)
+            step_traced(step.chart, &mut before.clone(), event.clone(), now).map(|step| step.trace)
         }
     };
     match trace {

@@ -81,7 +81,7 @@ pub(crate) async fn try_model(providers: &Providers, model: &str) -> Result<bool
     let (provider, name) = providers.find(model).map_err(|problem| problem.to_string())?;
     let request = CompletionRequest {
         model: name,
-        messages: vec![Message::text(Role::User, "Reply with the word OK.")],
+        messages: vec![Message::text(Role::User, "Reply with the word OK.")].into(),
         // Models that think first need some room for it.
         output_tokens_max: Some(256),
         idempotency: format!("doctor-{}", crate::times::now_ms()),

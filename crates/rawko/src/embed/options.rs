@@ -108,7 +108,7 @@ impl ProjectOptions {
     ///
     /// let options = rawko::Project::options().provider("loud", Arc::new(Loud));
     /// # let mut heard = Vec::new();
-    /// # let request = CompletionRequest { messages: vec![Message::text(Role::User, "hi")], ..Default::default() };
+    /// # let request = CompletionRequest { messages: vec![Message::text(Role::User, "hi")].into(), ..Default::default() };
     /// # let mut listener = |event| heard.push(event);
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # let answer = runtime.block_on(Loud.complete(request, &mut listener)).unwrap();

@@ -151,6 +151,7 @@ fn expression(input: &[u8]) {
         world: &world,
         instance: &instance,
         configuration: Active::new(&configuration, &[]),
+        sizes: None,
     };
     let _ = expr.eval(&scope);
 }

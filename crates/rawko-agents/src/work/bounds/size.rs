@@ -20,6 +20,15 @@ impl ContentSize {
         size
     }
 
+    /// The size of a list without items.
+    pub(in crate::work) const EMPTY_LIST: ContentSize =
+        ContentSize { bytes: BYTES_PER_NODE, nodes: 1, depth: 1 };
+
+    /// Adds an item to the size of a list.
+    pub(in crate::work) fn add_item(&mut self, item: &Value) {
+        self.add(item, 1);
+    }
+
     pub(in crate::work) fn fits(self, within: ContentSize) -> bool {
         self.bytes <= within.bytes && self.nodes <= within.nodes && self.depth <= within.depth
     }
@@ -76,6 +85,10 @@ mod tests {
         assert_eq!(of(json!(null)), ContentSize { bytes: 16, nodes: 1, depth: 0 });
         assert_eq!(of(json!("abc")), ContentSize { bytes: 19, nodes: 1, depth: 0 });
         assert_eq!(of(json!({"ab": [1, {}]})), ContentSize { bytes: 16 * 4 + 2, nodes: 4, depth: 3 });
+        let mut list = ContentSize::EMPTY_LIST;
+        assert_eq!(list, of(json!([])));
+        list.add_item(&Value::from_json(json!({"ab": [1, {}]})));
+        assert_eq!(list, of(json!([{"ab": [1, {}]}])));
     }
 
     /// The largest conversation that can come about, and the output of the agent around it, pass the limits of expressions.

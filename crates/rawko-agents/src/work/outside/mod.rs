@@ -13,6 +13,7 @@ mod stopping;
 mod transcript;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
@@ -76,7 +77,7 @@ async fn turn(agent_services: &AgentServices, call: ServiceCall) -> Result<Agent
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
     // The program gets images as they are, the conversation in the chart a reference to each.
-    first.messages = load_all(first.messages, &call.contents).await?;
+    first.messages = Arc::unwrap_or_clone(load_all(first.messages.into(), &call.contents).await?);
     // Their data is stored with the input of this call.
     let mut messages = AttachedImages::default().keep_all(messages);
     if request::is_first(&call) {

@@ -40,8 +40,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub(super) fn input<T: DeserializeOwned>(call: &ServiceCall) -> Result<T, ServiceError> {
     // A chart without `input` passes null.
     let none = Value::map(std::iter::empty::<(&str, Value)>());
-    let input = if call.input.is_null() { &none } else { &call.input };
-    input.read().map_err(|error| {
+    read(if call.input.is_null() { &none } else { &call.input }, call)
+}
+
+/// Reads a part of the input of a call.
+pub(super) fn read<T: DeserializeOwned>(part: &Value, call: &ServiceCall) -> Result<T, ServiceError> {
+    part.read().map_err(|error| {
         let message = format!("the input of `{}` does not have its type: {error}", call.name);
         ServiceError::new(Category::Failed, message)
     })

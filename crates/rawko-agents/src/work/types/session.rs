@@ -1,6 +1,7 @@
 //! Services of a session: opening and closing it, completions, images and compaction.
 
 use std::ops::Not;
+use std::sync::Arc;
 
 use rawko_core::Value;
 use rawko_model::provider::ErrorCode;
@@ -119,7 +120,7 @@ pub(in crate::work) struct CompactOutput {
 #[derive(Debug, Deserialize)]
 pub(in crate::work) struct CompleteInput {
     pub(in crate::work) session: AgentSession,
-    pub(in crate::work) messages: Vec<Message>,
+    pub(in crate::work) messages: Arc<Vec<Message>>,
     pub(in crate::work) seen: Option<VisionMemory>,
     pub(in crate::work) occasion: Option<String>,
     pub(in crate::work) attempt: Option<u32>,

@@ -43,7 +43,7 @@ fn string(mut call: FunctionCall<'_>) -> EvalResult<Value> {
 
 fn json(call: FunctionCall<'_>) -> EvalResult<Value> {
     let value = call.value(0);
-    call.env.charge(measure(value, call.env.fuel())?)?;
+    call.env.charge(measure(value, call.env.fuel(), call.env.scope.sizes)?)?;
     match serde_json::to_string(value) {
         Ok(text) => built_text(call.env, text),
         Err(error) => fault(format!("the value cannot be written as JSON: {error}")),

@@ -1,5 +1,7 @@
 //! Repair: the message to a model with an invalid response, and the retry loop.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 
 use super::{Unfit, judge};
@@ -112,7 +114,7 @@ pub async fn complete_structured(
         let Some(more) = repair.messages(repairs, &completion, &unfit, &schema) else {
             return Err(StructuredError::Unfit { unfit, completion: Box::new(completion), usage });
         };
-        request.messages.extend(more);
+        Arc::make_mut(&mut request.messages).extend(more);
         repairs += 1;
         if !request.idempotency.is_empty() {
             request.idempotency.push_str("-again");

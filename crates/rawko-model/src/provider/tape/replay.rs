@@ -111,7 +111,7 @@ fn described(request: &CompletionRequest) -> String {
 
 /// Returns the first difference between two requests.
 fn difference(asked: &CompletionRequest, taped: &CompletionRequest) -> String {
-    let at = asked.messages.iter().zip(&taped.messages).position(|(a, b)| a != b);
+    let at = asked.messages.iter().zip(taped.messages.iter()).position(|(a, b)| a != b);
     let what = if asked.model != taped.model {
         "the model"
     } else if asked.system != taped.system {

@@ -95,10 +95,10 @@ fn tool_input(input: &rawko_core::Value) -> serde_json::Value {
     if json.is_object() { json } else { serde_json::json!({ "input": json }) }
 }
 
-/// Returns the tool name of a result: some services match by name, not by id.
-fn tool_name<'m>(messages: &'m [Message], id: &str) -> &'m str {
-    let uses = messages.iter().flat_map(Message::tool_uses);
-    uses.filter(|tool_use| tool_use.id == id).last().map_or("unknown", |tool_use| tool_use.name.as_str())
+/// Returns the tool name of a result, from the messages before it: some services match by name, not by id.
+fn tool_name<'m>(before: &'m [Message], id: &str) -> &'m str {
+    let mut uses = before.iter().rev().flat_map(Message::tool_uses);
+    uses.find(|tool_use| tool_use.id == id).map_or("unknown", |tool_use| tool_use.name.as_str())
 }
 
 /// Results come first: services expect them right after the calls.

@@ -151,7 +151,7 @@ async fn ask_model(model: Option<&SearchModel>, query: &WebQuery<'_>) -> Result<
     );
     let request = CompletionRequest {
         model: model.clone(),
-        messages: vec![Message::text(Role::User, prompt)],
+        messages: vec![Message::text(Role::User, prompt)].into(),
         search: true,
         ..CompletionRequest::default()
     };

@@ -67,7 +67,7 @@ fn tool_choice(request: &CompletionRequest, thinking: Thinking) -> Value {
 /// Consecutive messages of one role are merged, and empty ones dropped: the service rejects both.
 fn messages(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let blocks: Vec<Value> = ordered(message).filter_map(|part| block(part, &request.model)).collect();
         match joined.last_mut() {
             _ if blocks.is_empty() => {}

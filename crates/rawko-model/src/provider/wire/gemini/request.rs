@@ -71,8 +71,8 @@ fn thinking(effort: ReasoningEffort, model: &str) -> Value {
 /// Consecutive messages of one role are merged: the service matches results against the preceding calls.
 fn contents(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
-        let parts = parts(message, request);
+    for (at, message) in request.messages.iter().enumerate() {
+        let parts = parts(message, &request.messages[..at], &request.model);
         match joined.last_mut() {
             _ if parts.is_empty() => {}
             Some((role, said)) if *role == message.role => said.extend(parts),
@@ -86,7 +86,7 @@ fn contents(request: &CompletionRequest) -> Vec<Value> {
     joined.into_iter().map(|(who, parts)| json!({"role": role(who), "parts": parts})).collect()
 }
 
-fn parts(message: &Message, request: &CompletionRequest) -> Vec<Value> {
+fn parts(message: &Message, before: &[Message], model: &str) -> Vec<Value> {
     let mut parts: Vec<Value> = Vec::new();
     // Of parallel calls only the first is signed; calls of another model are not.
     let is_signed = message.parts.iter().any(|part| matches!(part, MessagePart::Reasoning(_)));
@@ -97,12 +97,12 @@ fn parts(message: &Message, request: &CompletionRequest) -> Vec<Value> {
             signature.clone_from(&reasoning.signature);
             continue;
         }
-        let Some(mut part) = part(it, request) else { continue };
+        let Some(mut part) = part(it, before) else { continue };
         let is_call = matches!(it, MessagePart::ToolUse(_));
         match signature.take() {
             Some(signature) if is_call => part["thoughtSignature"] = signature.into(),
             Some(signature) => parts.push(signed_nothing(signature)),
-            None if is_call && !is_signed && is_third_generation(&request.model) => {
+            None if is_call && !is_signed && is_third_generation(model) => {
                 part["thoughtSignature"] = NO_SIGNATURE.into();
             }
             None => {}
@@ -118,7 +118,7 @@ fn signed_nothing(signature: String) -> Value {
     json!({"text": "", "thoughtSignature": signature})
 }
 
-fn part(part: &MessagePart, request: &CompletionRequest) -> Option<Value> {
+fn part(part: &MessagePart, before: &[Message]) -> Option<Value> {
     match part {
         MessagePart::Text { text } if text.is_empty() => None,
         MessagePart::Text { text } => Some(json!({"text": text})),
@@ -127,7 +127,7 @@ fn part(part: &MessagePart, request: &CompletionRequest) -> Option<Value> {
         }
         MessagePart::ImageRef { .. } | MessagePart::Reasoning(_) => None,
         MessagePart::ToolUse(tool_use) => Some(call(tool_use)),
-        MessagePart::ToolResult(result) => Some(response(result, &request.messages)),
+        MessagePart::ToolResult(result) => Some(response(result, before)),
     }
 }
 
@@ -140,9 +140,9 @@ fn is_third_generation(model: &str) -> bool {
     model.strip_prefix("gemini-").is_some_and(|rest| !rest.starts_with(['1', '2']))
 }
 
-fn response(result: &ToolResult, messages: &[Message]) -> Value {
+fn response(result: &ToolResult, before: &[Message]) -> Value {
     let key = if result.is_error { "error" } else { "output" };
-    json!({"functionResponse": {"name": tool_name(messages, &result.id), "response": {key: result.content}}})
+    json!({"functionResponse": {"name": tool_name(before, &result.id), "response": {key: result.content}}})
 }
 
 fn function(spec: &ToolSpec) -> Value {

@@ -52,17 +52,17 @@ fn messages(request: &CompletionRequest, system: &str) -> Vec<Value> {
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    for message in &request.messages {
-        messages.extend(results(message, &request.messages));
+    for (at, message) in request.messages.iter().enumerate() {
+        messages.extend(results(message, &request.messages[..at]));
         messages.extend(spoken(message));
     }
     messages
 }
 
-fn results(message: &Message, all: &[Message]) -> Vec<Value> {
+fn results(message: &Message, before: &[Message]) -> Vec<Value> {
     let result = |part: &MessagePart| match part {
         MessagePart::ToolResult(result) => {
-            let name = tool_name(all, &result.id);
+            let name = tool_name(before, &result.id);
             Some(json!({"role": "tool", "tool_name": name, "content": result.content}))
         }
         MessagePart::Text { .. }

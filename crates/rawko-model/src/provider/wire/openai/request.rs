@@ -78,7 +78,7 @@ fn messages(request: &CompletionRequest, traits: OpenAiTraits) -> Vec<Value> {
     let is_strict = request.model.rsplit('/').next().is_some_and(|model| model.starts_with("deepseek"));
     let default = (is_strict && request.reasoning.is_some()).then_some("reasoning_content");
     let field = reasoning_field(&request.messages).or(default);
-    for message in &request.messages {
+    for message in request.messages.iter() {
         add(&mut messages, message, |message, spoken| {
             add_reasoning(message, spoken, traits.reasoning, field)
         });
