@@ -75,6 +75,23 @@ fn what_version_4_does_without_a_counterpart_is_refused() {
 }
 
 #[test]
+fn completion_and_history_of_version_4_are_refused_where_they_differ() {
+    let region = r##"{"strict": true, "type": "parallel", "states": {"a": {"type": "final"}, "b": {}}}"##;
+    assert!(lost(region)[0].starts_with("a final state as a region in version 4"));
+    let any = r##"{"strict": true, "initial": "a", "on": {"*": {"actions": "note"}},
+        "states": {"a": {"initial": "b", "states": {"b": {"type": "final"}}}}}"##;
+    assert!(lost(any)[0].starts_with("a final state inside others beside `*` in version 4"));
+    let history = |target: &str| {
+        format!(
+            r##"{{"strict": true, "initial": "a", "states": {{"a": {{"on": {{"GO": "c.hist"}}}},
+            "c": {{"initial": "x", "states": {{"x": {{}}, "y": {{}}, "hist": {{"type": "history", "target": "{target}"}}}}}}}}}}"##
+        )
+    };
+    assert!(lost(&history("y"))[0].starts_with("the default of a history state in version 4"));
+    assert_eq!(lost(&history("x")), Vec::<String>::new());
+}
+
+#[test]
 fn keys_of_both_versions_are_refused() {
     let mixed = r##"{"initial": "a", "states": {
         "a": {"on": {"GO": {"target": "b", "cond": "isReady"}, "STAY": {"guard": "isTired"}}}, "b": {}}}"##;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::targets::ResolvedTargets;
-use super::tree::XstateKind;
+use super::tree::{ROOT, XstateKind};
 use super::{JsonPath, XstateImporter};
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
@@ -45,6 +45,27 @@ impl XstateImporter {
         };
         if domain.is_some_and(|domain| self.tree.nodes[domain].kind == XstateKind::Parallel) {
             self.lost(place, "a target in one region of a parallel state in version 4, which leaves the other regions alone");
+        }
+    }
+
+    /// Notes final states whose completion version 4 reports otherwise.
+    pub(super) fn final_of_v4(&mut self, node: usize, place: &JsonPath) {
+        let parent = self.tree.nodes[node].parent.filter(|_| self.is_v4);
+        let Some(parent) = parent.filter(|_| self.tree.nodes[node].kind == XstateKind::Final) else { return };
+        if self.tree.nodes[parent].kind == XstateKind::Parallel {
+            self.lost(place, "a final state as a region in version 4, where its parallel state completes several times or never");
+        } else if parent != ROOT && self.precedence.catch_alls().next().is_some() {
+            self.lost(place, "a final state inside others beside `*` in version 4, where `*` takes two events of its completion");
+        }
+    }
+
+    /// Notes the default of a history state, which version 4 ignores for the initial state.
+    pub(super) fn history_of_v4(&mut self, targets: &[usize], parent: usize, place: &JsonPath) {
+        if self.is_v4 && self.tree.initial(parent).is_none_or(|initial| targets != [initial]) {
+            self.lost(
+                place,
+                "the default of a history state in version 4, which enters the initial state instead",
+            );
         }
     }
 
