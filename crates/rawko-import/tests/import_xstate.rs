@@ -120,7 +120,7 @@ fn what_was_code_is_named_and_noted() {
   "states": {
     "idle": {
       "entry": ["greet", null, {"type": "track", "params": {"page": "home"}}],
-      "on": {"GO": {"target": "busy", "guard": "isReady"}, "TRY": {"target": "busy", "cond": {"type": "and", "guards": ["isReady", {"type": "not", "guards": ["isTired"]}]}}},
+      "on": {"GO": {"target": "busy", "guard": "isReady"}, "TRY": {"target": "busy", "guard": {"type": "and", "guards": ["isReady", {"type": "not", "guards": ["isTired"]}]}}},
       "after": {"PATIENCE": "busy"}
     },
     "busy": {
@@ -135,7 +135,6 @@ fn what_was_code_is_named_and_noted() {
             #   line 5: to be written: an action that was code
             #   line 5: to be written: the action `track` was code: it became a call of the handler `track`
             #   line 6: to be written: the guard `isReady` was code: it is `false` until its expression is written under `guards`
-            #   line 6: changed: `cond` is of XState 4; it became `guard`
             #   line 6: to be written: the guard `isReady_and_not_isTired` was code: it is `false and (not false)` until its expression is written under `guards`
             #   line 7: to be written: the delay `PATIENCE` was code; it is now `context.PATIENCE`: give it milliseconds
             #   line 10: changed: `fetchUser` must be a service of the project, `statechart:<id>` or `agent:<id>`
@@ -213,4 +212,44 @@ fn a_final_state_may_have_empty_transitions() {
     let json = r#"{"id": "m", "initial": "a", "states": {"a": {"initial": "b", "states": {"b": {"type": "final", "on": {}, "invoke": []}}}}}"#;
     let imported = import::xstate(json, ImportOptions::default()).unwrap();
     assert_eq!(imported.notes, [], "{}", imported.yaml);
+}
+
+#[test]
+fn events_with_spaces_are_renamed_and_code_of_an_editor_is_to_be_written() {
+    check(
+        r##"{
+  "id": "cart",
+  "initial": "open",
+  "context": "{{ createInitialContext() }}",
+  "states": {
+    "open": {
+      "on": {"add item": "full", "add_item": "open", "add item.*": {"actions": {"type": "xstate.raise", "event": {"type": "add item", "count": "{{ 3 }}"}}}},
+      "invoke": {"src": "load", "input": {"id": "{{ event.output.id }}", "max": "{{ 10 }}", "text": "{{name}}, hello"}}
+    },
+    "full": {}
+  }
+}"##,
+        expect![[r##"
+            # Imported from XState. Review these points (line numbers refer to the original):
+            #   line 4: to be written: `createInitialContext()` is code: it is null until you write it
+            #   line 7: changed: the event `add item` became `add_item_`: names of events have no spaces, and `*` only at the end
+            #   line 7: changed: the event `add item.*` became `add_item_.*`: names of events have no spaces, and `*` only at the end
+            #   line 8: to be written: `event.output.id` is code: it is null until you write it
+            #   line 8: changed: `load` must be a service of the project, `statechart:<id>` or `agent:<id>`
+            statechart:
+              id: cart
+              version: 1.0.0
+              initial: open
+              states:
+                open:
+                  on:
+                    add_item_: full
+                    add_item: open
+                    add_item_.*:
+                      actions:
+                        - {type: raise, event: add_item_, data: {count: 3}}
+                  invoke: {src: load, input: {id: null, max: 10, text: "'{{name}}, hello'"}}
+                full: {}
+        "##]],
+    );
 }

@@ -118,13 +118,28 @@ enum Verdict {
     Differs(String),
 }
 
+/// The name of an event in an imported chart.
+fn here(event: &str) -> String {
+    event
+        .replace("xstate.done.actor.", "done.invoke.")
+        .replace("xstate.error.actor.", "error.invoke.")
+        .replace(char::is_whitespace, "_")
+}
+
 fn compare(machine: &Json) -> Verdict {
     let config = machine["config"].as_str().unwrap();
     let imported = import::xstate(config, ImportOptions::default()).unwrap();
     if let Some(note) = imported.notes.iter().find(|note| note.kind == NoteKind::Lost) {
         return Verdict::Refused(note.to_string());
     }
-    let loaded = load(&SourceFile::new("machine.yaml", imported.yaml.as_str()), &Registry::default());
+    // Guards that were code and hold in this walk: `guards` of the line names them.
+    let truths = machine["guards"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    let yaml = truths.fold(imported.yaml.clone(), |yaml, name| {
+        let plain = yaml.replace(&format!("\n    {name}: false"), &format!("\n    {name}: true"));
+        let quoted = format!("\n    '{}': false", name.replace('\'', "''"));
+        plain.replace(&quoted, &quoted.replace(": false", ": true"))
+    });
+    let loaded = load(&SourceFile::new("machine.yaml", yaml.as_str()), &Registry::default());
     let Some(chart) = loaded.chart else {
         return Verdict::Differs(format!("does not load: {:?}\n{}", loaded.findings, imported.yaml));
     };
@@ -133,7 +148,7 @@ fn compare(machine: &Json) -> Verdict {
     for step in machine["walk"].as_array().unwrap() {
         let stimulus = &step["stimulus"];
         let line = match (&stimulus["type"], stimulus["advance"].as_u64()) {
-            (Json::String(event), _) => simulation.apply(&Stimulus::event(event, Value::Null)),
+            (Json::String(event), _) => simulation.apply(&Stimulus::event(&here(event), Value::Null)),
             (_, Some(ms)) => simulation.apply(&Stimulus::advance(ms)),
             _ => simulation.start(),
         };

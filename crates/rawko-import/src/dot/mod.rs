@@ -25,11 +25,18 @@ const COMPLETED: &str = "completed";
 const GATES: &str = "goal_gates";
 
 /// Graph attributes that take effect; others concern the drawing or the runner.
-const GRAPH_KEYS: [&str; 6] =
-    ["goal", "label", "default_max_retry", "default_max_retries", "retry_target", "fallback_retry_target"];
+const GRAPH_KEYS: [&str; 7] = [
+    "goal",
+    "label",
+    "default_max_retry",
+    "default_max_retries",
+    "retry_target",
+    "fallback_retry_target",
+    "max_node_visits",
+];
 
 /// Graph attributes that change the course of a workflow in ways that a chart does not have.
-const GRAPH_REFUSED: [&str; 3] = ["stack.child_dotfile", "max_node_visits", "vars"];
+const GRAPH_REFUSED: [&str; 2] = ["stack.child_dotfile", "vars"];
 
 /// Imports a workflow.
 pub fn dot(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {

@@ -112,23 +112,31 @@ impl DotImporter {
                 state.push("type", Yaml::text("final"));
                 state.push("output", Yaml::map([("outcome", Yaml::text(thread.names.context("outcome")))]));
             }
-            DotNodeKind::Start | DotNodeKind::Decision => state.push("always", self.routes(number, thread)),
-            DotNodeKind::FanIn if node.get("prompt").is_none() => {
-                state.push("always", self.routes(number, thread))
+            DotNodeKind::Start => {
+                self.no_visits(number);
+                state.push("always", self.routes(number, thread));
             }
+            DotNodeKind::Decision => self.passing(&mut state, number, thread),
+            DotNodeKind::FanIn if node.get("prompt").is_none() => self.passing(&mut state, number, thread),
             DotNodeKind::Wait => {
                 let (line, id) = (node.line, node.id.clone());
                 let duration = node.get("duration").filter(|text| is_duration(text)).map(str::to_owned);
                 let routes = self.routes(number, thread);
                 match duration {
-                    Some(duration) => state.push("after", Yaml::Map(vec![(duration, routes)])),
+                    Some(duration) => {
+                        let after = Yaml::Map(vec![(duration, routes)]);
+                        self.counted(&mut state, number, thread, "after", after);
+                    }
                     None => {
                         self.notes.lost(line, format!("the wait `{id}`: it has no `duration` such as `30s`"));
                         state.push("always", routes);
                     }
                 }
             }
-            DotNodeKind::FanOut => self.fan_out(&mut state, number, thread),
+            DotNodeKind::FanOut => {
+                self.no_visits(number);
+                self.fan_out(&mut state, number, thread);
+            }
             DotNodeKind::Work | DotNodeKind::Human | DotNodeKind::FanIn => {
                 self.work(&mut state, number, thread)
             }
@@ -180,10 +188,46 @@ impl DotImporter {
         state.push("states", Yaml::Map(states));
     }
 
+    /// A node that only routes.
+    fn passing(&mut self, state: &mut Yaml, number: usize, thread: &Thread) {
+        let routes = self.routes(number, thread);
+        self.counted(state, number, thread, "always", routes);
+    }
+
+    /// Puts the ways out of a node into its state, behind the count of its visits if they are limited.
+    fn counted(&mut self, state: &mut Yaml, number: usize, thread: &Thread, key: &str, ways: Yaml) {
+        match self.max_visits(number, thread) {
+            None => state.push(key, ways),
+            Some(visit) => {
+                state.push("initial", Yaml::text("visit"));
+                state.push("states", Yaml::map([("visit", visit), ("run", Yaml::map([(key, ways)]))]));
+            }
+        }
+    }
+
+    /// The limit of visits of a node, its own or that of the whole graph, where 0 is none.
+    fn visits_limit(&self, number: usize) -> Option<String> {
+        let whole = super::get(&self.graph.attributes, "max_node_visits").filter(|limit| *limit != "0");
+        self.graph.nodes[number].get("max_visits").or(whole).map(str::to_owned)
+    }
+
+    /// Notes a limit of visits where nothing counts them.
+    fn no_visits(&mut self, number: usize) {
+        let is_start = self.kind(number) == DotNodeKind::Start;
+        let node = &self.graph.nodes[number];
+        // The workflow begins once; a limit of the whole graph holds for every other node on a way back.
+        let limit =
+            if is_start { node.get("max_visits").map(str::to_owned) } else { self.visits_limit(number) };
+        if let Some(limit) = limit {
+            let (line, id) = (node.line, node.id.clone());
+            self.notes.lost(line, format!("a limit of {limit} visits of the node `{id}`, which counts none"));
+        }
+    }
+
     /// `max_visits`: counts the visits and fails beyond the limit.
     fn max_visits(&mut self, number: usize, thread: &Thread) -> Option<Yaml> {
+        let text = self.visits_limit(number)?;
         let node = &self.graph.nodes[number];
-        let text = node.get("max_visits")?.to_owned();
         let Ok(limit) = text.parse::<u32>() else {
             let line = node.line;
             self.notes.lost(line, format!("`max_visits={text}`: not a number"));

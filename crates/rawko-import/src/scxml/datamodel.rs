@@ -83,10 +83,56 @@ fn script_assignments(
     for statement in parse_script(text).unwrap_or_default() {
         match statement {
             Statement::Declare(name, value) => found.push((name, value)),
-            Statement::Assign(Js::Name(name), value) => assigned.push((name, Some(value))),
+            Statement::Assign(Js::Name(name), value) => {
+                // `x = 1` creates a global; `x += 1` and `x = x + 1` fail without one.
+                let reads_itself =
+                    matches!(&value, Js::Binary(_, left, _) if **left == Js::Name(name.clone()));
+                let list = if reads_itself { &mut *assigned } else { &mut *found };
+                list.push((name, Some(value)));
+            }
             Statement::Assign(..) => {}
         }
     }
+}
+
+/// Attributes that hold expressions or locations.
+const EXPRESSIONS: [&str; 12] = [
+    "expr",
+    "eventexpr",
+    "targetexpr",
+    "typeexpr",
+    "srcexpr",
+    "delayexpr",
+    "sendidexpr",
+    "location",
+    "idlocation",
+    "namelist",
+    "array",
+    "item",
+];
+
+/// Returns true if a document has data, scripts or expressions that do not mean the same in every data model.
+pub(super) fn depends_on_it(root: Node<'_, '_>) -> bool {
+    root.descendants().any(|xml| {
+        let computes = ["data", "script", "assign", "foreach"].iter().any(|name| is(xml, name));
+        let is_foreign = |name: &str| xml.attribute(name).is_some_and(|text| !is_plain_literal(text.trim()));
+        let asks = xml.attribute("cond").is_some_and(|text| !is_in_state(text.trim()));
+        computes || asks || EXPRESSIONS.iter().any(|name| is_foreign(name))
+    })
+}
+
+/// A number or a quoted text without anything special in it.
+fn is_plain_literal(text: &str) -> bool {
+    let quoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    quoted.map_or_else(
+        || text.parse::<f64>().is_ok_and(f64::is_finite),
+        |inner| !inner.contains(['\'', '"', '\\']),
+    )
+}
+
+fn is_in_state(text: &str) -> bool {
+    let inner = text.strip_prefix("In(").and_then(|rest| rest.strip_suffix(')'));
+    inner.map(str::trim).is_some_and(|inner| inner.starts_with(['\'', '"']) && is_plain_literal(inner))
 }
 
 pub(super) fn is_variable_name(name: &str) -> bool {

@@ -180,10 +180,15 @@ impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     }
 
     fn note_the_data_model(&mut self, root: Node<'a, 'i>) {
-        if let Some(other) =
+        let Some(other) =
             root.attribute("datamodel").filter(|model| !matches!(*model, "ecmascript" | "null" | ""))
-        {
+        else {
+            return;
+        };
+        if datamodel::depends_on_it(root) {
             self.lost(root, format!("the data model `{other}`: expressions are read as ECMAScript"));
+        } else {
+            self.changed(root, format!("the data model `{other}`: no expression here depends on it"));
         }
     }
 }

@@ -151,7 +151,7 @@ impl XstateImporter {
     /// Returns an event's name and data. XState puts an event's data beside its type, our format below `data`.
     fn payload(&mut self, event: Option<&Json>, place: &JsonPath) -> Option<(Yaml, Option<Yaml>)> {
         match event {
-            Some(Json::String(name)) => Some((crate::name_or_literal(name), None)),
+            Some(Json::String(name)) => Some((crate::name_or_literal(&self.sent_name(name)), None)),
             Some(Json::Object(entries)) if entries.get("type").is_some_and(Json::is_string) => {
                 let name = entries.get("type").and_then(Json::as_str).unwrap_or_default();
                 let data: Vec<_> = entries
@@ -159,7 +159,10 @@ impl XstateImporter {
                     .filter(|(key, _)| *key != "type")
                     .map(|(key, value)| (key.clone(), crate::literal_data(value)))
                     .collect();
-                Some((crate::name_or_literal(name), (!data.is_empty()).then_some(Yaml::Map(data))))
+                Some((
+                    crate::name_or_literal(&self.sent_name(name)),
+                    (!data.is_empty()).then_some(Yaml::Map(data)),
+                ))
             }
             _ => {
                 self.unwritten(place, "an event that was code");

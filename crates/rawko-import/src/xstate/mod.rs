@@ -3,7 +3,9 @@
 //! the author fills in.
 
 mod actions;
+mod events;
 mod guards;
+mod inline;
 mod invokes;
 mod precedence;
 mod states;
@@ -12,6 +14,7 @@ mod timers;
 mod transitions;
 mod tree;
 mod version;
+mod version_four;
 
 use serde_json::{Map, Value as Json};
 
@@ -33,6 +36,8 @@ const MACHINE_KEYS: [&str; 14] = [
 pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let (text, mut json) = parsed(text)?;
     in_key_order(&mut json);
+    let (mut notes, lines) = (Notes::default(), PathLines::of(text));
+    inline::replace_code(&mut json, &lines, &mut notes);
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
     // Every other object is a machine, `{}` included.
     if is_graph(&root) {
@@ -46,11 +51,12 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, Im
         id.push('_');
     }
     let mut importer = XstateImporter {
-        notes: Notes::default(),
-        lines: PathLines::of(text),
+        notes,
+        lines,
         chart_id: id.clone(),
         is_v4: version::is_v4(&root),
         precedence: precedence::Handlers::default(),
+        event_tokens: events::EventTokens::of(&root),
         invoke_ids: invokes::referenced_ids(&root),
         tree,
         actions: Vec::new(),
@@ -87,6 +93,7 @@ struct XstateImporter {
     is_v4: bool,
     tree: XstateTree,
     precedence: precedence::Handlers,
+    event_tokens: events::EventTokens,
     /// Generated ids of invokes that a transition names.
     invoke_ids: Vec<String>,
     /// Named actions and guards that the chart uses, in order of first use.

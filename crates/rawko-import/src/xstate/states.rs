@@ -90,6 +90,7 @@ impl XstateImporter {
             XstateKind::Atomic | XstateKind::Compound | XstateKind::Final => None,
         };
         out.push_some("type", written.map(Yaml::text));
+        self.final_of_v4(node, place);
         let has_children = !self.tree.nodes[node].children.is_empty();
         let real = self.regions(node).len();
         match kind {
@@ -252,6 +253,7 @@ impl XstateImporter {
             let here = place.at("target");
             let targets = self.history_targets(target, node, &here);
             let parent = self.tree.nodes[node].parent.unwrap_or(ROOT);
+            self.history_of_v4(&targets.nodes, parent, &here);
             if targets.nodes.iter().any(|target| !self.tree.is_below(*target, parent)) {
                 self.lost(&here, "the default of a history state that is not inside its parent");
                 return;

@@ -125,6 +125,12 @@ impl XstateImporter {
             if is_inside && acts {
                 self.lost(place, "a history state as a target inside its own parent: XState enters states again that were not left");
             }
+            let in_regions = std::iter::once(parent)
+                .chain(self.tree.ancestors(parent))
+                .any(|above| self.tree.nodes[above].kind == XstateKind::Parallel);
+            if is_inside && in_regions {
+                self.lost(place, "a history state in a region as a target inside its own parent: XState leaves regions that it does not enter again");
+            }
         }
     }
 

@@ -35,6 +35,12 @@ impl XstateImporter {
             }
         };
         let is_event = self.is_seen_by_catch_alls(node, delays, &self.precedence);
+        if self.is_v4 && self.precedence.catch_alls().any(|other| other == node) {
+            self.lost(
+                &place,
+                "delays of a state with `*` in version 4, where `*` takes the event of the timer",
+            );
+        }
         for (delay, value) in delays {
             let here = place.at(delay);
             if value.as_array().is_some_and(|items| items.iter().any(Json::is_string)) {

@@ -2,19 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::events::is_event;
 use super::targets::ResolvedTargets;
 use super::tree::{ROOT, XstateKind};
 use super::{JsonPath, XstateImporter};
 use crate::yaml::Yaml;
-
-/// Names of XState's own events, and ours.
-const EVENTS: [(&str, &str); 5] = [
-    ("xstate.done.actor.", "done.invoke."),
-    ("xstate.error.actor.", "error.invoke."),
-    ("xstate.done.state.", "done.state."),
-    ("done.state.", "done.state."),
-    ("error.platform.", "error.invoke."),
-];
 
 impl XstateImporter {
     pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, source: usize, place: &JsonPath) {
@@ -34,6 +26,13 @@ impl XstateImporter {
                 self.changed(&here, format!("`{event}` never matches in XState: left out"));
                 continue;
             }
+            if self.is_v4 && event.ends_with(".*") {
+                self.changed(
+                    &here,
+                    format!("`{event}` never matches in version 4, which only knows `*`: left out"),
+                );
+                continue;
+            }
             let Some(name) = self.event_name(event).filter(|name| is_event(name)) else {
                 self.lost(
                     &here,
@@ -41,6 +40,12 @@ impl XstateImporter {
                 );
                 continue;
             };
+            if !event.starts_with("xstate.") && self.event_tokens.renamed(event) != *event {
+                self.changed(
+                    &here,
+                    format!("the event `{event}` became `{name}`: names of events have no spaces, and `*` only at the end"),
+                );
+            }
             if let Some(transitions) = self.transitions(value, source, Some(&name), &here) {
                 entries.push((name, transitions));
             }
@@ -48,23 +53,6 @@ impl XstateImporter {
         if !entries.is_empty() {
             out.push_all("on", entries);
         }
-    }
-
-    /// XState's own events have other names here.
-    pub(super) fn event_name(&self, event: &str) -> Option<String> {
-        for (theirs, ours) in EVENTS {
-            if let Some(id) = event.strip_prefix(theirs) {
-                let id = if ours == "done.state." {
-                    self.tree
-                        .by_id(id)
-                        .map_or_else(|| id.to_owned(), |node| self.tree.done_name(node, &self.chart_id))
-                } else {
-                    id.to_owned()
-                };
-                return Some(format!("{ours}{id}"));
-            }
-        }
-        (!event.starts_with("xstate.")).then(|| event.to_owned())
     }
 
     pub(super) fn done_event(&self, node: usize) -> String {
@@ -127,36 +115,34 @@ impl XstateImporter {
                 let transitions = items
                     .iter()
                     .enumerate()
-                    .map(|(index, item)| self.transition(item, source, event, &place.at(index)));
-                let mut transitions: Vec<_> = transitions.collect();
-                match transitions.len() {
-                    // Without a transition the event is not handled here.
-                    0 => None,
-                    1 => Some(transitions.remove(0)),
-                    _ => Some(Yaml::List(transitions)),
-                }
+                    .flat_map(|(index, item)| self.transition(item, source, event, &place.at(index)));
+                one_or_list(transitions.collect())
             }
-            one => Some(self.transition(one, source, event, place)),
+            one => one_or_list(self.transition(one, source, event, place)),
         }
     }
 
-    fn transition(&mut self, json: &Json, source: usize, event: Option<&str>, place: &JsonPath) -> Yaml {
+    /// Translates one transition; into two where version 4 stays in a state that ours would enter again.
+    fn transition(&mut self, json: &Json, source: usize, event: Option<&str>, place: &JsonPath) -> Vec<Yaml> {
         match json {
             Json::String(_) => {
                 let entries = Map::from_iter([("target".to_owned(), json.clone())]);
-                let mut full = self.full_transition(&entries, source, event, place);
-                match &mut full {
-                    Yaml::Map(entries) if entries.len() == 1 && entries[0].0 == "target" => {
-                        entries.remove(0).1
-                    }
-                    _ => full,
+                let mut all = self.full_transition(&entries, source, event, place);
+                // A list of targets would read as alternatives.
+                if let Some(Yaml::Map(entries)) = all.last_mut()
+                    && matches!(entries.as_slice(), [(key, Yaml::Text(_))] if key == "target")
+                {
+                    let short = entries.remove(0).1;
+                    all.pop();
+                    all.push(short);
                 }
+                all
             }
             Json::Object(entries) => self.full_transition(entries, source, event, place),
             Json::Null => self.full_transition(&Map::new(), source, event, place),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) => {
                 self.lost(place, "a transition that is neither a target nor an object");
-                Yaml::Map(Vec::new())
+                vec![Yaml::Map(Vec::new())]
             }
         }
     }
@@ -167,19 +153,22 @@ impl XstateImporter {
         source: usize,
         event: Option<&str>,
         place: &JsonPath,
-    ) -> Yaml {
+    ) -> Vec<Yaml> {
         let mut out = Yaml::Map(Vec::new());
+        self.mixed_versions(entries, place);
         let target = entries.get("target").filter(|target| !target.is_null());
         let targets =
             target.map(|target| self.targets(target, source, &place.at("target"))).unwrap_or_default();
         let reenters = self.reenters(entries, &targets, source, place);
         self.history_inside(&targets, source, &place.at("target"));
         self.regions_of_v4(&targets, source, reenters, &place.at("target"));
+        let stays = self.stays_in_v4(&targets, source, reenters, &place.at("target"));
         let (restarts, before, after) = self.restart(&targets, source, reenters, place);
         let reenters = reenters || (restarts && source != ROOT);
         let written = if restarts { self.restarted(place) } else { targets.yaml() };
         out.push_some("target", written);
         let condition = self.condition(entries, source);
+        let is_code = condition.as_ref().is_some_and(|condition| condition.has_code);
         if entries.contains_key("cond") {
             self.changed(&place.at("cond"), "`cond` is of XState 4; it became `guard`");
         }
@@ -225,7 +214,8 @@ impl XstateImporter {
             }
         }
         self.docs(&mut out, entries, place);
-        out
+        let staying = stays.and_then(|node| self.staying(&out, node, is_code, place));
+        staying.into_iter().chain([out]).collect()
     }
 
     /// Returns true if the source is left although the targets are inside it.
@@ -259,24 +249,6 @@ impl XstateImporter {
         !is_internal && targets.nodes.iter().all(is_inside)
     }
 
-    /// Version 4 leaves the regions beside the target alone, where version 5 and our engine enter all of them again.
-    fn regions_of_v4(&mut self, targets: &ResolvedTargets, source: usize, reenters: bool, place: &JsonPath) {
-        if !self.is_v4 || targets.nodes.is_empty() {
-            return;
-        }
-        let is_inside = |node: &usize| *node == source || self.tree.is_below(*node, source);
-        let domain = match !reenters && targets.nodes.iter().all(is_inside) {
-            true => Some(source),
-            false => {
-                let mut above = self.tree.ancestors(source);
-                above.find(|above| targets.nodes.iter().all(|node| self.tree.is_below(*node, *above)))
-            }
-        };
-        if domain.is_some_and(|domain| self.tree.nodes[domain].kind == XstateKind::Parallel) {
-            self.lost(place, "a target in one region of a parallel state in version 4, which leaves the other regions alone");
-        }
-    }
-
     /// Our root is neither left nor a target: returns whether the chart starts again, and the root's own actions that
     /// XState runs before and after those of the transition.
     fn restart(
@@ -287,6 +259,8 @@ impl XstateImporter {
         place: &JsonPath,
     ) -> (bool, Vec<Yaml>, Vec<Yaml>) {
         let has_root = targets.has_root();
+        // The target of version 4 that is the machine leaves it.
+        let reenters = reenters || (self.is_v4 && has_root);
         let root_leaves = reenters && (has_root || source == ROOT) && !targets.nodes.is_empty();
         if !has_root && !root_leaves {
             return (false, Vec::new(), Vec::new());
@@ -340,8 +314,11 @@ impl XstateImporter {
     }
 }
 
-/// Our names of events have no spaces, and an asterisk only as a wildcard.
-pub(super) fn is_event(name: &str) -> bool {
-    let stem = name.strip_suffix(".*").unwrap_or(name);
-    name == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
+fn one_or_list(mut transitions: Vec<Yaml>) -> Option<Yaml> {
+    match transitions.len() {
+        // Without a transition the event is not handled here.
+        0 => None,
+        1 => Some(transitions.remove(0)),
+        _ => Some(Yaml::List(transitions)),
+    }
 }

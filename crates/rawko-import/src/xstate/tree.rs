@@ -30,6 +30,8 @@ pub(super) struct XstateNode {
     full_id: String,
     /// It has entry actions, timers or invokes.
     pub(super) acts_on_entry: bool,
+    /// It has exit actions.
+    pub(super) acts_on_exit: bool,
     /// The key of the initial child.
     initial: Option<String>,
 }
@@ -77,6 +79,7 @@ impl XstateTree {
             acts_on_entry: ["entry", "onEntry", "after", "invoke", "activities"]
                 .iter()
                 .any(|key| state.contains_key(*key)),
+            acts_on_exit: state.contains_key("exit") || state.contains_key("onExit"),
             initial: initial.map(str::to_owned),
         });
         self.ids.entry(id.unwrap_or_else(|| path.join("."))).or_insert(number);

@@ -345,3 +345,25 @@ fn words_of_other_runners() {
         expected.assert_eq(&walk(text, answers));
     }
 }
+
+#[test]
+fn visits_of_every_kind_of_node_are_counted() {
+    let graph = |limits: &str, decision: &str| {
+        format!(
+            "digraph V {{ {limits} start [shape=Mdiamond] exit [shape=Msquare] w [prompt=x] d [shape=diamond{decision}]
+             start -> w -> d; d -> exit [condition=\"outcome=success\"]; d -> w }}"
+        )
+    };
+    let fail = r#"w={"outcome": "fail"}"#;
+    assert_eq!(walk(&graph("", ", max_visits=2"), &[fail, fail, fail]), "w | w | w | failed");
+    assert_eq!(walk(&graph("max_node_visits=2", ""), &[fail, fail]), "w.run | w.run | failed");
+    assert_eq!(walk(&graph("max_node_visits=0", ""), &[fail, fail]), "w | w | w");
+    let fan = "digraph F { start [shape=Mdiamond] exit [shape=Msquare] fan [shape=component, max_visits=2]
+        a [prompt=a] b [prompt=b] join [shape=tripleoctagon]
+        start -> fan; fan -> a; fan -> b; a -> join; b -> join; join -> exit }";
+    assert!(
+        notes(fan).contains("a limit of 2 visits of the node `fan`, which counts none"),
+        "{}",
+        notes(fan)
+    );
+}

@@ -148,6 +148,21 @@ async fn a_delivery_with_a_key_is_taken_once_also_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_start_with_a_key_is_one_instance_also_after_a_restart() {
+    let api = Api::start().await;
+    let start = json!({"chart": "order"});
+    let key = [("idempotency-key", "cart-17")];
+    let first = api.ask("POST", "/v1/instances", &key, Some(start.clone())).await.ok();
+    let api = Api::after(api.stop().await).await;
+    let again = api.ask("POST", "/v1/instances", &key, Some(start.clone())).await.ok();
+    assert_eq!(again["instance"], first["instance"]);
+    let other = api.ask("POST", "/v1/instances", &[("idempotency-key", "cart-18")], Some(start)).await.ok();
+    assert_ne!(other["instance"], first["instance"]);
+    assert_eq!(api.get("/v1/instances").await.ok()["total"], 2);
+    api.stop().await;
+}
+
+#[tokio::test]
 async fn pausing_and_resuming() {
     let api = Api::start().await;
     api.order("o-1").await;

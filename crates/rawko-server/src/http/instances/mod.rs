@@ -8,6 +8,7 @@ mod continuing;
 mod drawing;
 mod files;
 mod journal;
+mod keyed;
 mod listing;
 mod migrating;
 mod pruning;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::keyed::{self, KeyedRequest};
 use super::receipt::{ReceiptBody, check_id, created};
 use crate::http::access::RequestCaller;
 use crate::http::app::App;
@@ -46,11 +47,14 @@ struct Budget {
 }
 
 /// Start an instance
+///
+/// With an `Idempotency-Key`, a repeated request returns the instance of the first one, also after a restart.
 #[utoipa::path(post, path = "/v1/instances", tag = "instances", request_body = StartBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(
     State(app): State<App>,
     caller: RequestCaller,
+    keyed: KeyedRequest,
     Json(body): Json<StartBody>,
 ) -> Result<Response, ErrorResponse> {
     check_id(body.id.as_deref())?;
@@ -65,8 +69,9 @@ pub(super) async fn start(
     }
     let edition = app.read(move |app| edition(app, chart, text)).await?;
     let budget = budget.map(Budget::value).transpose()?.unwrap_or_default();
-    let receipt = app.engine().start(edition, input.into(), id, budget).await?;
-    Ok(created(receipt))
+    let derived = if id.is_none() { keyed.instance(edition.chart.id()) } else { None };
+    let started = app.engine().start(edition, input.into(), id.or_else(|| derived.clone()), budget).await;
+    keyed::once(&app, derived, started.map_err(ErrorResponse::from)).await.map(created)
 }
 
 fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edition, ErrorResponse> {

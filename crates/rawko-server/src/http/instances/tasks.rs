@@ -8,6 +8,7 @@ use rawko_view::tasks::TaskDocument;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::keyed::{self, KeyedRequest};
 use super::receipt::{ReceiptBody, accepted, check_id, created};
 use crate::http::app::App;
 use crate::http::extract::{Json, QueryString};
@@ -60,7 +61,8 @@ fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
         (status = 202, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(
     State(app): State<App>,
-    Json(task): Json<NewTask>,
+    keyed: KeyedRequest,
+    Json(mut task): Json<NewTask>,
 ) -> Result<Response, ErrorResponse> {
     check_id(task.id.as_deref())?;
     if task.task.trim().is_empty() {
@@ -70,5 +72,7 @@ pub(super) async fn start(
         return Err(ErrorResponse::new(ProblemCode::InvalidBody, "`priority` needs `queue: true`"));
     }
     let respond = if task.queue { accepted } else { created };
-    app.project().start_task(task).await.map(respond)
+    let derived = if task.id.is_none() { keyed.instance(app.project().task_chart()) } else { None };
+    task.id = task.id.or_else(|| derived.clone());
+    keyed::once(&app, derived, app.project().start_task(task).await).await.map(respond)
 }

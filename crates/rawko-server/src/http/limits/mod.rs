@@ -6,7 +6,7 @@ mod once;
 mod patience;
 mod time;
 
-pub(crate) use bodies::whole_body;
+pub(crate) use bodies::{Whole, whole_body};
 pub(crate) use buckets::{BucketOwner, Buckets};
 pub(crate) use once::{Answers, once};
 pub use patience::HttpTimeouts;
