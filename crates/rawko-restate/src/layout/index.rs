@@ -1,5 +1,5 @@
 //! The index of all instances: shards that list them and give every record its position in one order over all journals.
-//! Each step sends its row to the shard of its instance.
+//! Workers append the rows of their steps to the shards, several at a time.
 
 use std::sync::Arc;
 
@@ -10,22 +10,26 @@ use super::stream::stream_key;
 
 /// The virtual object of a shard; its key is the number of the shard.
 pub const INDEX: &str = "RawkoIndex";
+/// The key of the object of [`INDEX`] that knows the running workers.
+pub const WORKERS: &str = "workers";
 /// Number of shards. With another number, instances would be looked up in shards that do not have them.
-pub const SHARDS: u64 = 8;
+pub const SHARDS: u64 = 2;
 /// Bits of a position that name the shard. More than [`SHARDS`] needs today.
 const SHARD_BITS: u32 = 4;
 /// Bits of a position below the time in milliseconds.
 const TIME_BITS: u32 = 12;
 /// Number of positions per [`key::places`].
 pub const PLACES_PER_PAGE: usize = 16;
+/// Number of entries per [`key::entries`].
+pub const ENTRIES_PER_PAGE: u64 = 32;
 /// Number of ids per [`key::ids`].
 pub const IDS_PER_PAGE: u64 = 64;
 
 /// Handlers of [`INDEX`]. Exclusive handlers wait in the shard's queue; shared ones do not.
 pub mod handler {
-    /// [`super::IndexedStep`]. One way.
+    /// `Vec<`[`super::IndexedStep`]`>`: steps of several instances.
     pub const APPEND: &str = "append";
-    /// [`super::IndexBuild`]: rows that were written before there was an index.
+    /// [`super::IndexBuild`]: rows that are not in the index.
     pub const BUILD: &str = "build";
     /// [`super::SealAsk`] → [`super::FeedPart`]: later entries get later positions than this one.
     pub const SEAL: &str = "seal";
@@ -43,6 +47,8 @@ pub mod handler {
     pub const PLACES: &str = "places";
     /// Shared. [`super::NewestAsk`] → `Vec<`[`super::StoredRow`]`>`, in the order in which they appeared, newest first.
     pub const NEWEST: &str = "newest";
+    /// Of [`super::WORKERS`]: [`super::WorkerBeat`] → [`super::WorkerBeats`].
+    pub const BEAT: &str = "beat";
 }
 
 /// Keys of a shard's state, all values JSON.
@@ -55,10 +61,13 @@ pub mod key {
         format!("row/{id}")
     }
 
-    /// [`super::FeedEntry`], numbered from 1.
-    pub fn entry(number: u64) -> String {
-        format!("entry/{number:012}")
+    /// `Vec<`[`super::FeedEntry`]`>`: a full page of entries. Entries are numbered from 1, pages from 0.
+    pub fn entries(page: u64) -> String {
+        format!("entries/{page:010}")
     }
+
+    /// Of [`super::WORKERS`]: [`super::WorkerBeats`].
+    pub const BEATS: &str = "beats";
 
     /// A full page of positions of an instance's records.
     pub fn places(id: &str, page: u64) -> String {
@@ -100,8 +109,11 @@ pub struct ShardHead {
     pub last: u64,
     /// Number of entries, including removed ones.
     pub entries: u64,
-    /// Number of removed entries, the oldest ones.
+    /// Number of removed entries, the oldest ones, in full pages.
     pub removed: u64,
+    /// The entries after the full pages. Here, because readers that do not wait need both of the same moment.
+    #[serde(default)]
+    pub tail: Vec<FeedEntry>,
     /// Number of instances.
     pub rows: u64,
     /// Number of instances without a parent.
@@ -153,7 +165,7 @@ pub struct FeedEntry {
     pub number: u64,
 }
 
-/// Argument of [`handler::APPEND`].
+/// One item of [`handler::APPEND`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexedStep {
     /// The row after the step.
@@ -161,6 +173,20 @@ pub struct IndexedStep {
     /// Number of records before the step.
     pub known: u64,
 }
+
+/// Argument of [`handler::BEAT`]: a worker runs, and appends what it has not appended yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerBeat {
+    /// Unique for each start of a worker.
+    pub boot: String,
+    /// Different each time; `None`: the worker ends, and has appended everything.
+    pub count: Option<u64>,
+    /// Workers whose steps are in the index although they died.
+    pub gone: Vec<String>,
+}
+
+/// The running workers, and those that died with steps that may not be in the index: the last count of each.
+pub type WorkerBeats = std::collections::BTreeMap<String, u64>;
 
 /// Argument of [`handler::BUILD`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,7 +247,7 @@ pub struct ShardMark {
 
 impl From<&ShardHead> for ShardMark {
     fn from(head: &ShardHead) -> Self {
-        let ShardHead { last, entries, rows, roots, is_built, .. } = *head;
+        let &ShardHead { last, entries, rows, roots, is_built, .. } = head;
         Self { last, entries, rows, roots, is_built }
     }
 }
@@ -297,7 +323,7 @@ mod tests {
     #[test]
     fn a_family_shares_a_shard() {
         // A change here would lose every existing instance.
-        assert_eq!(["c1", "c2", "c3"].map(shard_of), [5, 6, 3]);
-        assert_eq!(shard_of("c1.parcel.3"), 5);
+        assert_eq!(["c1", "c2", "c3"].map(shard_of), [1, 0, 1]);
+        assert_eq!(shard_of("c1.parcel.3"), 1);
     }
 }

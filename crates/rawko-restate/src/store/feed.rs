@@ -19,6 +19,8 @@ const NEWS_MAX: usize = 20_000;
 const ENTRIES_AT_ONCE: u64 = 1_000;
 /// An instance that was last changed this long before a position has no records after it.
 const LATE_MS: i64 = 3_600_000;
+/// Time between two looks for a record that is being written.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// Timeout of a server's requests after a worker has answered.
 const SERVING_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -337,15 +339,22 @@ impl RestateStore {
         let mut asks: Vec<(Arc<str>, RecordsAsk)> =
             wanted.into_iter().map(|(id, ask)| (Arc::clone(id), ask)).collect();
         let mut found: HashMap<(InstanceKey, u64), Record> = HashMap::new();
+        let until = Instant::now() + self.patience();
         while !asks.is_empty() {
-            let through: HashMap<Arc<str>, u64> =
-                asks.iter().map(|(id, ask)| (Arc::clone(id), ask.through)).collect();
+            let asked: HashMap<Arc<str>, RecordsAsk> =
+                asks.iter().map(|(id, ask)| (Arc::clone(id), *ask)).collect();
             let answers = index.records(std::mem::take(&mut asks))?;
             for (id, records) in answers {
+                let Some(RecordsAsk { after, through }) = asked.get(&id).copied() else { continue };
                 let Some(last) = records.last().map(|last| last.seq) else {
-                    return Err(StoreError::Io(format!("a record of `{id}` is not there yet")));
+                    // The index may hear of a step a moment before its record is written.
+                    if Instant::now() > until {
+                        return Err(StoreError::Io(format!("a record of `{id}` is not there yet")));
+                    }
+                    std::thread::sleep(BETWEEN_TRIES);
+                    asks.push((Arc::clone(&id), RecordsAsk { after, through }));
+                    continue;
                 };
-                let through = through.get(&id).copied().unwrap_or_default();
                 if last < through {
                     asks.push((Arc::clone(&id), RecordsAsk { after: last, through }));
                 }

@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 use super::asking::StoreThread;
 use crate::client::{HandlerTarget, Ingress, Restate, RestateError};
 use crate::layout::index::{
-    FeedAsk, FeedPart, INDEX, NewestAsk, PlacesAsk, RecordPlaces, SHARDS, SealAsk, ShardMark, handler,
-    shard_of,
+    FeedAsk, FeedPart, INDEX, IndexBuild, NewestAsk, PlacesAsk, RecordPlaces, SHARDS, SealAsk, ShardMark,
+    handler, shard_of,
 };
 use crate::layout::{self, INSTANCE, LiveState, RecordsAsk, StoredRow};
 
@@ -86,6 +86,13 @@ impl IndexClient {
     pub(super) fn places(&self, id: &str, after: u64) -> Result<Option<RecordPlaces>, StoreError> {
         let ask = PlacesAsk { id: id.to_owned(), after };
         Ok(self.all(handler::PLACES, vec![(shard_of(id), ask)])?.into_iter().find_map(|(_, places)| places))
+    }
+
+    /// Adds a row that no worker has added.
+    pub(super) fn add(&self, row: StoredRow) -> Result<(), StoreError> {
+        let shard = shard_of(&row.new.id);
+        let ask = IndexBuild { rows: vec![row], is_last: false };
+        self.all::<_, ()>(handler::BUILD, vec![(shard, ask)]).map(drop)
     }
 
     /// Returns records of several instances; each answer may lack the last ones if they are large.

@@ -10,6 +10,8 @@ use super::{RestateStore, StoreCache, order};
 
 /// Maximum time to wait for a step to reach the index.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Time after which the reader adds the step itself: its worker has died.
+const LATE: Duration = Duration::from_millis(500);
 /// Time between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// Maximum number of expected steps; later ones are not waited for.
@@ -48,13 +50,27 @@ impl RestateStore {
         let until = Instant::now() + PATIENCE;
         let index = self.index.quick();
         for (id, step) in expected {
+            let mut late = Some(Instant::now() + LATE);
             while Instant::now() < until {
                 match index.places(&id, u64::MAX) {
                     Ok(Some(of)) if of.step >= step => break,
                     Ok(_) => std::thread::sleep(BETWEEN_LOOKS),
                     Err(_) => return,
                 }
+                if late.take_if(|late| Instant::now() > *late).is_some() {
+                    self.add_late(&id);
+                }
             }
+        }
+    }
+
+    /// Adds the last step of an instance to the index, unless its worker has.
+    fn add_late(&self, id: &Arc<str>) {
+        let index = self.index.quick();
+        // Another reader adds it otherwise, or another worker.
+        let Ok(live) = index.live(std::slice::from_ref(id)) else { return };
+        for live in live.into_iter().flatten() {
+            let _ = index.add(live.row);
         }
     }
 
@@ -67,7 +83,7 @@ impl RestateStore {
     ) -> Result<Vec<Record>, StoreError> {
         let known = self.memory().places.get(&key).cloned().unwrap_or_default();
         let until = Instant::now() + PATIENCE;
-        let wanted = records.len() as u64;
+        let (wanted, mut late) = (records.len() as u64, Some(Instant::now() + LATE));
         let mut known = known;
         while known.records() < wanted {
             match self.more_places(id, known.clone())? {
@@ -78,6 +94,9 @@ impl RestateStore {
             }
             if known.records() >= wanted || Instant::now() > until {
                 break;
+            }
+            if late.take_if(|late| Instant::now() > *late).is_some() {
+                self.add_late(id);
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }

@@ -3,14 +3,20 @@
 
 use std::time::Duration;
 
+use rawko_store::StoreError;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 
 use super::family::release;
 use super::outcome::{CommitResult, ResultAsk, Todo};
 use super::state::WorkerState;
-use crate::layout::index::{self, INDEX, IndexedStep, shard_of};
-use crate::layout::{CHART, INSTANCE, SnapshotMark, WORK, from_hex, handler, key};
+use crate::layout::index::IndexedStep;
+use crate::layout::{CHART, INSTANCE, SnapshotMark, StoredRow, WORK, from_hex, handler, key};
+
+/// Time to wait for the index for the sake of order; it is added later in any case.
+const AWAITED: Duration = Duration::from_secs(1);
+/// Time to wait for the index before the step is repeated.
+const BUSY: Duration = Duration::from_secs(2);
 
 type SnapshotMarks = Json<Vec<SnapshotMark>>;
 
@@ -52,10 +58,11 @@ impl WorkerState {
         // Last, so that a reader of the row finds everything that it counts.
         ctx.set(key::ROW, Json(row.clone()));
         if written.is_indexed {
-            // Awaited: the index cannot fall behind, and has every acknowledged step. Before the sends: what they lead
-            // to comes later in the index, too. A step that it does not take is added by the next one.
-            let target = RequestTarget::object(INDEX, shard_of(&own).to_string(), index::handler::APPEND);
-            drop(ctx.request::<_, ()>(target, Json(IndexedStep { row, known })).call().await);
+            if written.is_awaited {
+                // The writes above are sent only when the server is asked for something: readers of the index look for them.
+                drop(ctx.get::<Json<StoredRow>>(key::ROW).await?);
+            }
+            self.list(IndexedStep { row, known }, written.is_awaited).await?;
         }
         for child in children {
             let id = child.live.row.new.id.to_string();
@@ -68,6 +75,21 @@ impl WorkerState {
             drop(ctx.request::<_, ()>(target, Json(timer)).send_after(delay));
         }
         Ok(())
+    }
+
+    /// Adds a step to the index. Most steps do not wait for it: the queue sends many at once. Before sends to other instances,
+    /// it is waited for, so that what they lead to comes later in the index, too. It is not journaled: if this worker dies
+    /// before the handler ends, the one that repeats it adds the step, and if it dies after that, others find it (`indexer`).
+    async fn list(&self, step: IndexedStep, is_awaited: bool) -> HandlerResult<()> {
+        let queued = self.queue.push(step);
+        if is_awaited && self.queue.is_added(queued, AWAITED).await || self.queue.may_leave(queued) {
+            return Ok(());
+        }
+        if self.queue.is_added(queued, BUSY).await {
+            return Ok(());
+        }
+        // Tried again, soon; meanwhile it holds no slot of the server that the index may need.
+        Err(StoreError::Io("the index of instances does not answer".to_owned()).into())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rawko_core::{Event, Value};
 use rawko_host::HostError;
 use rawko_instance::{DriverAction, Instance, StartedChild, StoredMessage, Transaction};
-use rawko_store::{Blob, Commit, InstanceKey, content};
+use rawko_store::{Blob, Commit, Head, InstanceKey, content};
 
 use super::blobs::{BlobsByName, Name};
 use super::charts::WorkerCharts;
@@ -42,6 +42,10 @@ impl Planning<'_> {
             .collect();
         for action in actions {
             self.assign(action, &agents, &mut written)?;
+        }
+        written.is_awaited = is_awaited(&written, before);
+        for child in &mut written.children {
+            child.is_awaited = is_awaited(child, None);
         }
         written.pass_slots_on();
         written.charts = self.new_charts();
@@ -166,6 +170,18 @@ impl Planning<'_> {
             .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartSource::of(it, self.now_ms) })
             .collect()
     }
+}
+
+/// Returns true if others may look in the index for what the step did: an instance begins, ends or waits for something else,
+/// or its messages move others.
+fn is_awaited(written: &CommitResult, before: Option<&LiveState>) -> bool {
+    let (head, own) = (&written.live.row.head, &written.live.row.new.id);
+    let is_posted = |todo: &Todo| matches!(todo, Todo::Post { to, .. } if to != own);
+    let is_same =
+        |before: &Head| (before.status, before.wait, &before.fault) == (head.status, head.wait, &head.fault);
+    before.is_none_or(|before| !is_same(&before.row.head))
+        || !written.children.is_empty()
+        || written.todo.iter().any(is_posted)
 }
 
 fn owner(written: &mut CommitResult, key: InstanceKey) -> &mut CommitResult {

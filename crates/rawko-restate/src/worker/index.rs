@@ -1,17 +1,19 @@
-//! The virtual object of a shard of the index. Its exclusive handlers only write; no call is made in them.
+//! The virtual object of a shard of the index. Its exclusive handlers only write; no call is made in them. One more object
+//! of the same kind knows the running workers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 
-use super::shard::{ShardChange, indexed, scanned};
+use super::shard::ShardChange;
 use crate::layout::StoredRow;
 use crate::layout::index::{
-    FeedAsk, FeedEntry, FeedPart, IDS_PER_PAGE, INDEX, IndexBuild, IndexedStep, ListenAsk, NewestAsk,
-    PLACES_PER_PAGE, PlacesAsk, RecordPlaces, SealAsk, ShardHead, ShardMark, ShardRow, WaitAsk,
-    WaitingFollower, handler, key,
+    ENTRIES_PER_PAGE, FeedAsk, FeedEntry, FeedPart, IDS_PER_PAGE, INDEX, IndexBuild, IndexedStep, ListenAsk,
+    NewestAsk, PLACES_PER_PAGE, PlacesAsk, RecordPlaces, SealAsk, ShardHead, ShardMark, ShardRow, WaitAsk,
+    WaitingFollower, WorkerBeat, WorkerBeats, handler, key,
 };
 
 /// Entries and rows in one response.
@@ -25,15 +27,32 @@ const WAIT_MAX: Duration = Duration::from_secs(20);
 pub(super) struct IndexObject;
 
 /// Reads all of these keys at a time, through any kind of context.
-macro_rules! get_all {
+macro_rules! get_each {
     ($ctx:expr, $of:ty, $keys:expr) => {{
         let keys: Vec<String> = $keys.collect();
         let asked: Vec<_> = keys.iter().map(|key| $ctx.get::<Json<$of>>(key)).collect();
-        let mut found: Vec<$of> = Vec::with_capacity(asked.len());
+        let mut found: Vec<Option<$of>> = Vec::with_capacity(asked.len());
         for value in asked {
-            found.extend(value.await?.map(Json::into_inner));
+            found.push(value.await?.map(Json::into_inner));
         }
         found
+    }};
+}
+
+/// The same, without those that are absent.
+macro_rules! get_all {
+    ($ctx:expr, $of:ty, $keys:expr) => {
+        get_each!($ctx, $of, $keys).into_iter().flatten().collect::<Vec<$of>>()
+    };
+}
+
+/// Begins a change of some instances, by the ids of all of them.
+macro_rules! change_of {
+    ($ctx:expr, $ids:expr) => {{
+        let head = $ctx.get::<Json<ShardHead>>(key::HEAD);
+        let keys: BTreeSet<String> = $ids.map(key::row).collect();
+        let rows = get_all!($ctx, ShardRow, keys.into_iter());
+        ShardChange::new(read(head.await?), rows)
     }};
 }
 
@@ -42,8 +61,17 @@ macro_rules! feed_part {
     ($ctx:expr, $head:expr, $ask:expr) => {{
         let ask: FeedAsk = $ask;
         let last = $head.entries.min(ask.after.saturating_add(ask.limit.min(READ_MAX)));
-        let numbers = ask.after.max($head.removed) + 1..=last;
-        let entries = get_all!($ctx, FeedEntry, numbers.map(key::entry));
+        let first = ask.after.max($head.removed);
+        let full = $head.entries / ENTRIES_PER_PAGE;
+        let pages = first / ENTRIES_PER_PAGE..last.div_ceil(ENTRIES_PER_PAGE).min(full);
+        // Some may be removed meanwhile: this handler does not wait for others.
+        let found = get_each!($ctx, Vec<FeedEntry>, pages.clone().map(key::entries));
+        let full_ones = pages
+            .zip(found)
+            .flat_map(|(page, entries)| numbered(page * ENTRIES_PER_PAGE, entries.unwrap_or_default()));
+        let all = full_ones.chain(numbered(full * ENTRIES_PER_PAGE, $head.tail.clone()));
+        let entries: Vec<FeedEntry> =
+            all.filter(|(number, _)| (first..last).contains(number)).map(|(_, entry)| entry).collect();
         let rows = get_all!($ctx, ShardRow, rows_of(&entries));
         let through = last.max(ask.after);
         let is_cut = entries.len() as u64 != through - ask.after;
@@ -61,35 +89,40 @@ macro_rules! feed_part {
     invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s")
 )]
 impl IndexObject {
-    /// Adds a step of an instance.
-    #[handler(ingress_private)]
-    async fn append(&self, ctx: ObjectContext<'_>, step: Json<IndexedStep>) -> HandlerResult<()> {
-        let step = step.into_inner();
-        let row = key::row(&step.row.new.id);
-        let (head, known) = (ctx.get::<Json<ShardHead>>(key::HEAD), ctx.get::<Json<ShardRow>>(&row));
-        let (head, known) = (read(head.await?), known.await?.map(Json::into_inner));
-        let Some(mut change) = indexed(shard(ctx.key()), head, known, step) else { return Ok(()) };
-        wake(&ctx, &mut change.head);
-        let head = write(&ctx, change).await?;
-        ctx.set(key::HEAD, Json(head));
-        Ok(())
+    /// Adds steps of instances.
+    #[handler]
+    async fn append(&self, ctx: ObjectContext<'_>, steps: Json<Vec<IndexedStep>>) -> HandlerResult<()> {
+        let steps = steps.into_inner();
+        let mut change = change_of!(ctx, steps.iter().map(|step| &*step.row.new.id));
+        for step in steps {
+            change.add(shard(ctx.key()), step);
+        }
+        if change.changed.is_empty() { Ok(()) } else { write(&ctx, change).await }
     }
 
-    /// Adds instances that existed before the index, and steps that older workers took since.
+    /// Adds instances that existed before the index, and steps that no worker has added since.
     #[handler]
     async fn build(&self, ctx: ObjectContext<'_>, part: Json<IndexBuild>) -> HandlerResult<()> {
         let IndexBuild { rows, is_last } = part.into_inner();
-        let mut head = read(ctx.get::<Json<ShardHead>>(key::HEAD).await?);
+        let mut change = change_of!(ctx, rows.iter().map(|row| &*row.new.id));
         for row in rows {
-            let known = ctx.get::<Json<ShardRow>>(&key::row(&row.new.id)).await?.map(Json::into_inner);
-            if let Some(change) = scanned(shard(ctx.key()), head.clone(), known, row) {
-                head = write(&ctx, change).await?;
-            }
+            change.add_scanned(shard(ctx.key()), row);
         }
-        head.is_built |= is_last;
-        wake(&ctx, &mut head);
-        ctx.set(key::HEAD, Json(head));
-        Ok(())
+        let is_unchanged = change.changed.is_empty() && change.head.is_built >= is_last;
+        change.head.is_built |= is_last;
+        if is_unchanged { Ok(()) } else { write(&ctx, change).await }
+    }
+
+    /// Notes that a worker runs, and returns all that do, or did.
+    #[handler]
+    async fn beat(&self, ctx: ObjectContext<'_>, beat: Json<WorkerBeat>) -> HandlerResult<Json<WorkerBeats>> {
+        let WorkerBeat { boot, count, gone } = beat.into_inner();
+        let beats = ctx.get::<Json<WorkerBeats>>(key::BEATS).await?;
+        let mut beats = beats.map(Json::into_inner).unwrap_or_default();
+        beats.retain(|other, _| *other != boot && !gone.contains(other));
+        beats.extend(count.map(|count| (boot, count)));
+        ctx.set(key::BEATS, Json(beats.clone()));
+        Ok(Json(beats))
     }
 
     /// Keeps later entries behind a position, and returns new entries.
@@ -163,20 +196,22 @@ impl IndexObject {
         if at < head.old_until {
             return Ok(Json(None));
         }
-        // `low` entries are up to the position; those after the first `high` are not.
-        let (mut low, mut high) = (head.removed, head.entries);
+        let full = head.entries / ENTRIES_PER_PAGE;
+        // All entries of the pages before `low` are up to the position; the last one of `high` is not.
+        let (mut low, mut high, mut found) = (head.removed / ENTRIES_PER_PAGE, full, head.tail);
         while low < high {
-            let middle = low.midpoint(high) + 1;
-            let entry = ctx.get::<Json<FeedEntry>>(&key::entry(middle)).await?.map(Json::into_inner);
-            match entry {
-                Some(entry) if entry.at > at => high = middle - 1,
+            let middle = low.midpoint(high);
+            let page = ctx.get::<Json<Vec<FeedEntry>>>(&key::entries(middle)).await?.map(Json::into_inner);
+            match page {
+                Some(page) if page.last().is_some_and(|last| last.at > at) => (high, found) = (middle, page),
                 // Removed meanwhile.
-                Some(_) | None => low = middle,
+                Some(_) | None => low = middle + 1,
             }
         }
+        let number = low * ENTRIES_PER_PAGE + found.partition_point(|entry| entry.at <= at) as u64;
         // The removed entries may be later than the position, too.
-        let is_known = low > head.removed || head.removed == 0;
-        Ok(Json(is_known.then_some(low)))
+        let is_known = number > head.removed || head.removed == 0;
+        Ok(Json(is_known.then_some(number)))
     }
 
     /// Returns the positions of an instance's records.
@@ -226,35 +261,49 @@ fn read(head: Option<Json<ShardHead>>) -> ShardHead {
     head.map(Json::into_inner).unwrap_or_default()
 }
 
-/// Notifies all followers.
-fn wake(ctx: &ObjectContext<'_>, head: &mut ShardHead) {
-    let mark = ShardMark::from(&*head);
+/// Writes a change and notifies all followers.
+async fn write(ctx: &ObjectContext<'_>, mut change: ShardChange) -> HandlerResult<()> {
+    change.trim();
+    let ShardChange { mut head, mut rows, changed, new, places, pages, removed } = change;
+    if !new.is_empty() {
+        let mut number = head.rows - new.len() as u64;
+        let first = key::ids(number / IDS_PER_PAGE);
+        let mut ids = ctx.get::<Json<Vec<Arc<str>>>>(&first).await?.map(Json::into_inner).unwrap_or_default();
+        for id in new {
+            ids.push(id);
+            number += 1;
+            if number.is_multiple_of(IDS_PER_PAGE) {
+                ctx.set(&key::ids(number / IDS_PER_PAGE - 1), Json(std::mem::take(&mut ids)));
+            }
+        }
+        if !ids.is_empty() {
+            ctx.set(&key::ids(number / IDS_PER_PAGE), Json(ids));
+        }
+    }
+    for (page, entries) in pages {
+        ctx.set(&key::entries(page), Json(entries));
+    }
+    for (id, page, places) in places {
+        ctx.set(&key::places(&id, page), Json(places));
+    }
+    for row in changed.iter().filter_map(|id| rows.remove(id)) {
+        ctx.set(&key::row(&row.row.new.id), Json(row));
+    }
+    for page in removed {
+        ctx.clear(&key::entries(page));
+    }
+    let mark = ShardMark::from(&head);
     for waiting in head.waiting.drain(..) {
         ctx.resolve_awakeable(&waiting.awakeable, Json(mark));
     }
+    // Last, so that a reader of the head finds everything that it counts.
+    ctx.set(key::HEAD, Json(head));
+    Ok(())
 }
 
-/// Writes all parts of a change but the head, which it returns.
-async fn write(ctx: &ObjectContext<'_>, change: ShardChange) -> HandlerResult<ShardHead> {
-    let ShardChange { head, row, first, entries, pages, removed, is_new } = change;
-    let id = row.row.new.id.to_string();
-    for (number, entry) in (first..).zip(entries) {
-        ctx.set(&key::entry(number), Json(entry));
-    }
-    for (page, places) in pages {
-        ctx.set(&key::places(&id, page), Json(places));
-    }
-    ctx.set(&key::row(&id), Json(row));
-    for number in removed {
-        ctx.clear(&key::entry(number));
-    }
-    if is_new {
-        let page = key::ids((head.rows - 1) / IDS_PER_PAGE);
-        let mut ids = ctx.get::<Json<Vec<String>>>(&page).await?.map(Json::into_inner).unwrap_or_default();
-        ids.push(id);
-        ctx.set(&page, Json(ids));
-    }
-    Ok(head)
+/// Returns entries with the number of known ones before each.
+fn numbered(before: u64, entries: Vec<FeedEntry>) -> impl Iterator<Item = (u64, FeedEntry)> {
+    (before..).zip(entries)
 }
 
 /// Returns the keys of the rows of entries, each once.

@@ -16,6 +16,7 @@ mod instance;
 mod migrate;
 mod outcome;
 mod publisher;
+mod queue;
 #[cfg(test)]
 mod shapes;
 mod shard;
@@ -191,10 +192,18 @@ impl Worker {
     /// Serves until `stop`, then waits a few seconds for open requests. Unfinished ones are repeated by another worker,
     /// or by this one after a restart.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
+        let indexer = Indexer::new(&self.state);
+        // While it still answers, because the index may need this worker.
+        let stop = async {
+            stop.await;
+            indexer.leave().await;
+        };
+        let serving = HttpServer::new(self.endpoint).serve_with_cancel(listener, stop);
         tokio::select! {
-            () = HttpServer::new(self.endpoint).serve_with_cancel(listener, stop) => {}
+            () = serving => {}
             () = Publisher::new(&self.state).run() => {}
-            () = Indexer::new(&self.state).run() => {}
+            () = indexer.run() => {}
+            () = Arc::clone(&self.state.queue).run() => {}
         }
     }
 }

@@ -41,6 +41,9 @@ pub(super) struct CommitResult {
     /// True if the index gets the new row. False in outcomes of earlier workers, whose journals are replayed as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_indexed: bool,
+    /// True if the index has to have the row before anything else happens: others may look for it there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_awaited: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -131,6 +134,7 @@ impl CommitResult {
             todo: Vec::new(),
             timer: None,
             is_indexed: false,
+            is_awaited: false,
         }
     }
 }

@@ -1,91 +1,119 @@
-//! What one step changes in its shard of the index, as a pure function. A step that arrives again changes nothing, and steps
-//! that never arrived are added by the next one.
+//! What steps change in a shard of the index, without IO. A step that arrives again changes nothing, and steps that never
+//! arrived are added by the next one of their instance.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::layout::index::{
-    FeedEntry, IndexedStep, PLACES_PER_PAGE, ShardHead, ShardRow, after_time, position,
+    ENTRIES_PER_PAGE, FeedEntry, IndexedStep, PLACES_PER_PAGE, ShardHead, ShardRow, after_time, position,
 };
 use crate::layout::{StoredRow, instance_key};
 
 /// Number of entries that a shard keeps. A follower that is further behind reads the journals instead.
-const ENTRIES_MAX: u64 = 16_384;
-/// Number of entries that are removed at most with one step, so that none takes long.
-const REMOVED_AT_ONCE: u64 = 64;
+const ENTRIES_MAX: u64 = 65_536;
+/// Number of pages that are removed at most with one request, so that none takes long.
+const REMOVED_AT_ONCE: u64 = 4;
 
-/// The new state of a shard.
-#[derive(Debug, PartialEq, Eq)]
+/// The state of a shard that steps change, and what was changed so far.
+#[derive(Debug, Default)]
 pub(super) struct ShardChange {
     pub(super) head: ShardHead,
-    pub(super) row: ShardRow,
-    /// The number of the first entry, and the entries.
-    pub(super) first: u64,
-    pub(super) entries: Vec<FeedEntry>,
-    /// Full pages of positions, and their numbers.
-    pub(super) pages: Vec<(u64, Vec<u64>)>,
-    /// Numbers of the entries to remove.
+    /// The rows that are known, changed or not.
+    pub(super) rows: HashMap<Arc<str>, ShardRow>,
+    /// Ids of the rows to write.
+    pub(super) changed: Vec<Arc<str>>,
+    /// Ids of the new instances.
+    pub(super) new: Vec<Arc<str>>,
+    /// Full pages of positions, by instance and number.
+    pub(super) places: Vec<(Arc<str>, u64, Vec<u64>)>,
+    /// Full pages of entries, and their numbers.
+    pub(super) pages: Vec<(u64, Vec<FeedEntry>)>,
+    /// Numbers of the pages of entries to remove.
     pub(super) removed: std::ops::Range<u64>,
-    pub(super) is_new: bool,
 }
 
-/// Returns the change by a step, or `None` if it is in the index already.
-pub(super) fn indexed(
-    shard: u64,
-    mut head: ShardHead,
-    known: Option<ShardRow>,
-    step: IndexedStep,
-) -> Option<ShardChange> {
-    let IndexedStep { row, known: before } = step;
-    if known.as_ref().is_some_and(|known| known.row.records > row.records || known.row == row) {
-        return None;
+impl ShardChange {
+    pub(super) fn new(head: ShardHead, rows: impl IntoIterator<Item = ShardRow>) -> Self {
+        let rows = rows.into_iter().map(|row| (Arc::clone(&row.row.new.id), row)).collect();
+        ShardChange { head, rows, ..ShardChange::default() }
     }
-    debug_assert_eq!(row.key, instance_key(&row.new.id));
-    let is_new = known.is_none();
-    // Once the index is built, an unknown instance began after that, on an older worker: all of its records are new.
-    let before = if head.is_built { 0 } else { before };
-    head.rows += u64::from(is_new);
-    head.roots += u64::from(is_new && row.new.parent.is_none());
-    let mut of = known.unwrap_or_else(|| ShardRow { row: row.clone(), before, pages: 0, places: Vec::new() });
-    let listed = if is_new { before } else { of.row.records };
-    let mut pages = Vec::new();
-    let first = head.entries + 1;
-    let mut entry = |number: u64| {
+
+    /// Adds a step. Returns false if it is in the index already.
+    pub(super) fn add(&mut self, shard: u64, step: IndexedStep) -> bool {
+        let IndexedStep { row, known: before } = step;
+        let id = Arc::clone(&row.new.id);
+        let known = self.rows.remove(&id);
+        if let Some(known) = known.as_ref().filter(|known| !is_newer(&row, &known.row)) {
+            self.rows.insert(id, known.clone());
+            return false;
+        }
+        debug_assert_eq!(row.key, instance_key(&row.new.id));
+        let (is_new, head) = (known.is_none(), &mut self.head);
+        // Once the index is built, an unknown instance began after that: all of its records are new.
+        let before = if head.is_built { 0 } else { before };
+        head.rows += u64::from(is_new);
+        head.roots += u64::from(is_new && row.new.parent.is_none());
+        let mut of =
+            known.unwrap_or_else(|| ShardRow { row: row.clone(), before, pages: 0, places: Vec::new() });
+        let listed = if is_new { before } else { of.row.records };
+        for number in listed + 1..=row.records {
+            of.places.push(self.entry(shard, &row, number));
+            if of.places.len() == PLACES_PER_PAGE {
+                self.places.push((Arc::clone(&id), of.pages, std::mem::take(&mut of.places)));
+                of.pages += 1;
+            }
+        }
+        if listed >= row.records {
+            self.entry(shard, &row, 0);
+        }
+        if is_new {
+            self.new.push(Arc::clone(&id));
+            if before > 0 {
+                let head = &mut self.head;
+                head.old_until = head.old_until.max(head.last).max(after_time(row.updated_ms));
+            }
+        }
+        of.row = row;
+        if !self.changed.contains(&id) {
+            self.changed.push(Arc::clone(&id));
+        }
+        self.rows.insert(id, of);
+        true
+    }
+
+    /// Adds a row from a scan of all instances, unless the index has its records. Rows of the same number of records may be
+    /// older than the known one.
+    pub(super) fn add_scanned(&mut self, shard: u64, row: StoredRow) -> bool {
+        let known = self.rows.get(&row.new.id);
+        let is_known = known.is_some_and(|known| known.row.records >= row.records);
+        !is_known && self.add(shard, IndexedStep { known: row.records, row })
+    }
+
+    /// Adds an entry and returns its position.
+    fn entry(&mut self, shard: u64, row: &StoredRow, number: u64) -> u64 {
+        let head = &mut self.head;
         head.last = position(shard, head.last, row.updated_ms);
         head.entries += 1;
-        FeedEntry { at: head.last, id: row.new.id.clone(), number }
-    };
-    let mut entries: Vec<FeedEntry> = (listed + 1..=row.records).map(&mut entry).collect();
-    for FeedEntry { at, .. } in &entries {
-        of.places.push(*at);
-        if of.places.len() == PLACES_PER_PAGE {
-            pages.push((of.pages, std::mem::take(&mut of.places)));
-            of.pages += 1;
+        head.tail.push(FeedEntry { at: head.last, id: Arc::clone(&row.new.id), number });
+        if head.entries.is_multiple_of(ENTRIES_PER_PAGE) {
+            self.pages.push((head.entries / ENTRIES_PER_PAGE - 1, std::mem::take(&mut head.tail)));
         }
+        head.last
     }
-    if entries.is_empty() {
-        entries.push(entry(0));
+
+    /// Removes the oldest entries.
+    pub(super) fn trim(&mut self) {
+        let from = self.head.removed / ENTRIES_PER_PAGE;
+        let until = self.head.entries.saturating_sub(ENTRIES_MAX) / ENTRIES_PER_PAGE;
+        self.removed = from..until.clamp(from, from + REMOVED_AT_ONCE);
+        self.head.removed = self.removed.end * ENTRIES_PER_PAGE;
     }
-    if is_new && before > 0 {
-        head.old_until = head.old_until.max(head.last).max(after_time(row.updated_ms));
-    }
-    of.row = row;
-    let from = head.removed + 1;
-    head.removed =
-        head.entries.saturating_sub(ENTRIES_MAX).clamp(head.removed, head.removed + REMOVED_AT_ONCE);
-    let removed = from..head.removed + 1;
-    Some(ShardChange { head, row: of, first, entries, pages, removed, is_new })
 }
 
-/// Returns the change by a row from a scan of all instances, or `None` if the index has its records. Rows of the same number of
-/// records may be older than the known one.
-pub(super) fn scanned(
-    shard: u64,
-    head: ShardHead,
-    known: Option<ShardRow>,
-    row: StoredRow,
-) -> Option<ShardChange> {
-    if known.as_ref().is_some_and(|known| known.row.records >= row.records) {
-        return None;
-    }
-    indexed(shard, head, known, IndexedStep { known: row.records, row })
+/// Returns true if a row is from a later step than the known one, or of the same number of records and not known to be older.
+fn is_newer(row: &StoredRow, known: &StoredRow) -> bool {
+    let age = |row: &StoredRow| (row.records, row.step, row.audit, row.updated_ms);
+    age(row) >= age(known) && row != known
 }
 
 #[cfg(test)]
@@ -124,12 +152,27 @@ mod tests {
 
     impl ShardInMemory {
         fn take(&mut self, step: IndexedStep) -> bool {
-            let Some(change) = indexed(1, self.head.clone(), self.row.clone(), step) else { return false };
-            assert_eq!(change.first, self.feed.len() as u64 + 1);
-            self.feed.extend(change.entries.iter().map(|entry| (entry.number, entry.at)));
-            self.pages.extend(change.pages.into_iter().flat_map(|(_, page)| page));
-            (self.head, self.row) = (change.head, Some(change.row));
-            true
+            self.change(|change| change.add(1, step))
+        }
+
+        fn change(&mut self, add: impl FnOnce(&mut ShardChange) -> bool) -> bool {
+            let mut change = ShardChange::new(self.head.clone(), self.row.clone());
+            let is_added = add(&mut change);
+            assert_eq!(is_added, change.changed.len() == 1);
+            for (number, page) in &change.pages {
+                assert_eq!((page[0].at > 0, page.len() as u64), (true, ENTRIES_PER_PAGE), "{number}");
+            }
+            let full = change.pages.iter().flat_map(|(_, page)| page.iter());
+            let all = full.chain(&change.head.tail).map(|entry| (entry.number, entry.at));
+            let kept = self.feed.len() - self.head.tail.len();
+            self.feed.truncate(kept);
+            self.feed.extend(all);
+            self.pages.extend(change.places.into_iter().flat_map(|(_, _, page)| page));
+            let id = change.changed.first().or(self.row.as_ref().map(|row| &row.row.new.id)).cloned();
+            self.row = id.and_then(|id| change.rows.remove(&id));
+            self.head = change.head;
+            assert_eq!(self.head.entries, self.feed.len() as u64);
+            is_added
         }
     }
 
@@ -207,27 +250,50 @@ mod tests {
         let mut kept = ShardInMemory::default();
         kept.take(step("a", 0, 2, 1));
         kept.head.is_built = true;
-        let scan = |kept: &ShardInMemory, records, at_ms| {
-            let row = step("a", 0, records, at_ms).row;
-            scanned(1, kept.head.clone(), kept.row.clone(), row)
-        };
-        assert_eq!(scan(&kept, 2, 0), None, "of the same step, but read before");
-        assert_eq!(scan(&kept, 1, 0), None);
-        let change = scan(&kept, 4, 3).unwrap();
-        let numbers: Vec<u64> = change.entries.iter().map(|entry| entry.number).collect();
-        assert_eq!((numbers, change.row.row.records), (vec![3, 4], 4));
+        let mut scan =
+            |records, at_ms| kept.change(|change| change.add_scanned(1, step("a", 0, records, at_ms).row));
+        assert!(!scan(2, 0), "of the same step, but read before");
+        assert!(!scan(1, 0));
+        assert!(scan(4, 3));
+        let numbers: Vec<u64> = kept.feed.iter().map(|(number, _)| *number).collect();
+        assert_eq!((numbers, kept.row.unwrap().row.records), (vec![1, 2, 3, 4], 4));
     }
 
     #[test]
-    fn old_entries_are_removed_and_none_twice() {
-        let mut head = ShardHead { entries: ENTRIES_MAX + 100, ..ShardHead::default() };
-        let mut removed = 0;
-        for id in ["a", "b", "c"] {
-            let change = indexed(1, head, None, step(id, 0, 1, 1)).unwrap();
-            assert_eq!(change.removed.start, removed + 1);
-            removed = change.removed.end - 1;
-            head = change.head;
+    fn a_row_without_records_does_not_replace_a_later_one() {
+        let mut kept = ShardInMemory::default();
+        kept.take(step("a", 0, 2, 5));
+        let mut later = step("a", 2, 2, 5);
+        later.row.audit = 3;
+        assert!(kept.take(later.clone()));
+        assert!(!kept.take(step("a", 1, 2, 5)), "sent by another worker before");
+        assert_eq!(kept.row.unwrap().row, later.row);
+    }
+
+    #[test]
+    fn steps_of_several_instances_are_one_change() {
+        let mut change = ShardChange::new(ShardHead::default(), []);
+        for (id, known, records) in [("a", 0, 1), ("b", 0, 30), ("a", 1, 3), ("c", 0, 60), ("b", 0, 30)] {
+            change.add(1, step(id, known, records, 7));
         }
-        assert_eq!((removed, head.removed), (103, 103));
+        let ids = |ids: &[Arc<str>]| ids.join(" ");
+        assert_eq!((ids(&change.new), ids(&change.changed)), ("a b c".to_owned(), "a b c".to_owned()));
+        assert_eq!((change.head.entries, change.head.rows, change.head.tail.len()), (93, 3, 29));
+        assert_eq!(change.pages.len(), 2);
+        let full = change.pages.iter().flat_map(|(_, page)| page.iter());
+        let all: Vec<&FeedEntry> = full.chain(&change.head.tail).collect();
+        assert!(all.is_sorted_by(|one, other| one.at < other.at));
+    }
+
+    #[test]
+    fn old_entries_are_removed_in_pages_and_none_twice() {
+        let entries = ENTRIES_MAX + 6 * ENTRIES_PER_PAGE + 5;
+        let mut change = ShardChange::new(ShardHead { entries, ..ShardHead::default() }, []);
+        change.trim();
+        assert_eq!((change.removed.clone(), change.head.removed), (0..4, 4 * ENTRIES_PER_PAGE));
+        change.trim();
+        assert_eq!((change.removed.clone(), change.head.removed), (4..6, 6 * ENTRIES_PER_PAGE));
+        change.trim();
+        assert_eq!(change.removed, 6..6);
     }
 }

@@ -13,6 +13,7 @@ use tokio::sync::broadcast;
 use super::blobs::Blobs;
 use super::calls::WorkerCalls;
 use super::charts::WorkerCharts;
+use super::queue::IndexQueue;
 use crate::client::{Ingress, RestateError};
 use crate::store::RestateStore;
 
@@ -27,6 +28,8 @@ pub(super) struct WorkerState {
     pub(super) charts: WorkerCharts,
     pub(super) blobs: Blobs,
     pub(super) calls: WorkerCalls,
+    /// Steps on their way to the index.
+    pub(super) queue: Arc<IndexQueue>,
     pub(super) watchers: broadcast::Sender<CallProgress>,
     pub(super) observer: Option<Arc<dyn Observer>>,
     /// The clock of steps, if it is not the system's.
@@ -59,6 +62,7 @@ impl WorkerState {
             project,
             charts: WorkerCharts::new(ingress.clone()),
             blobs: Blobs::new(ingress.clone()),
+            queue: Arc::new(IndexQueue::new(&ingress)),
             ingress,
             reader: SnapshotReader::new(Arc::<RestateStore>::clone(&store)),
             store,

@@ -336,7 +336,12 @@ fn faulted(mut live: LiveState, event: Option<&Event>, error: &HostError, now_ms
     }));
     live.last_ms = at_ms;
     let seen = vec![HostEvent::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
-    let written = Some(Box::new(CommitResult { records, is_indexed: true, ..CommitResult::empty(live) }));
+    let written = Some(Box::new(CommitResult {
+        records,
+        is_indexed: true,
+        is_awaited: true,
+        ..CommitResult::empty(live)
+    }));
     HandlerOutcome {
         reply: Err(HostError::Refused(error.to_string()).into()),
         written,

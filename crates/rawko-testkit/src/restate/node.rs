@@ -69,6 +69,11 @@ impl RestateNode {
         self.process.take().map_or(Ok(None), Guarded::terminate).map(drop)
     }
 
+    /// Returns the process id while it runs.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Guarded::pid)
+    }
+
     /// Returns the data directory.
     pub(super) fn data(&self) -> PathBuf {
         self.spawn.folder.join("data")

@@ -78,6 +78,11 @@ impl RestateServer {
         self.node.stop()
     }
 
+    /// Returns its process id while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.node.pid()
+    }
+
     /// Returns its `base-dir`.
     pub fn data(&self) -> PathBuf {
         self.node.data()
