@@ -72,7 +72,15 @@ fn patterns_of_work_with_any_input() {
           no_stall unknown
           approval_respected unknown
         charts/parallel.yaml
+          no_trap unknown
           no_stall unknown
+          bounded_eventless unknown
+          failures_handled unknown
+          approval_respected unknown
+          read_only_phases unknown
+          bounded_children unknown
+          bounded_by_budget unknown
+          prepared_first unknown
         charts/pipeline.yaml
           no_stall unknown
           bounded_by_budget unknown
