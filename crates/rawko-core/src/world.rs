@@ -103,6 +103,11 @@ pub trait GuardOracle: std::fmt::Debug {
         false
     }
 
+    /// Returns the most items that an unknown list is tried with.
+    fn items_max(&self) -> usize {
+        2
+    }
+
     /// Notes that an unknown list was tried with few items only.
     fn bounded(&self, _list: &Expr) {}
 }

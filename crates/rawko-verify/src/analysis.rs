@@ -11,6 +11,7 @@ use rawko_core::{Blueprint, Schema, Slot, TransitionTrigger, Value};
 use crate::classes::Classes;
 use crate::enumerated::EnumeratedFields;
 use crate::fallible::FallibleExpressions;
+use crate::items::ItemBound;
 use crate::parts::{self, ChartPart, ChartRole, PartKind};
 use crate::progress::ProgressBounds;
 use crate::settling::settling;
@@ -48,6 +49,8 @@ pub(crate) struct DataAnalysis {
     pub(crate) progress: ProgressBounds,
     /// The guard of an eventless transition that ends by itself.
     pub(crate) settling: Option<String>,
+    /// Items of lists of unknown length.
+    pub(crate) items: ItemBound,
     /// Names that the type of an event is compared with.
     pub(crate) event_types: Vec<Arc<str>>,
 }
@@ -81,6 +84,7 @@ impl DataAnalysis {
         analysis.computed_names.extend(names.map(|part| part.expr.text().to_owned()));
         analysis.shapes(&parts, &slots);
         analysis.relevant(&parts, properties);
+        analysis.items = ItemBound::of(blueprint, (&parts, &analysis.relevant), properties);
         analysis.gaps((&parts, role), properties, &slots);
         analysis.fallible = FallibleExpressions::of(&analysis, &parts, blueprint);
         analysis.refused(blueprint, &parts);

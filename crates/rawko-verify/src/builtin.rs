@@ -44,13 +44,19 @@ pub(crate) fn open(name: &str, explored: &ExplorationResult) -> Option<String> {
     match name {
         "approval_respected" => asked_by_child(explored),
         "bounded_by_budget" => spending::open(explored),
-        "bounded_eventless" => explored
-            .open_loop
-            .as_ref()
-            .map(|guard| format!("`{guard}` may hold in more rounds without an event than a step may have")),
+        "bounded_eventless" => open_loop(explored),
         "read_only_phases" => explored.may_write.clone(),
         _ => None,
     }
+}
+
+fn open_loop(explored: &ExplorationResult) -> Option<String> {
+    let rounds = explored
+        .open_loop
+        .as_ref()
+        .map(|guard| format!("`{guard}` may hold in more rounds without an event than a step may have"));
+    let of_delays = || "the delays of all timers of a loop are computed, and may be 0".to_owned();
+    rounds.or_else(|| explored.has_open_delay.then(of_delays))
 }
 
 /// Returns true if nothing can happen at a state any more.
@@ -150,16 +156,16 @@ pub(crate) fn guarded_by(
     number: usize,
 ) -> (Vec<u16>, bool) {
     let question = &explored.questions[number];
-    let invoke = model.invokes().find(|(_, invoke)| invoke.id == *question);
-    let guards = invoke.map(|(_, invoke)| &invoke.guards[..]).unwrap_or_default();
+    // Several states may use the same id.
+    let invokes = model.invokes().filter(|(_, invoke)| invoke.id == *question);
+    let guards: Vec<&Arc<str>> = invokes.flat_map(|(_, invoke)| &invoke.guards).collect();
     let among = |is_guarded: &dyn Fn(&Arc<str>) -> bool| -> Vec<u16> {
         let effects = (0u16..).zip(&explored.effects);
         effects.filter(|(_, effect)| is_guarded(effect)).map(|(number, _)| number).collect()
     };
     if !guards.is_empty() {
         // Items of an `each` are effects of their invoke.
-        let is_named =
-            |effect: &Arc<str>| guards.contains(effect) || guards.iter().any(|it| **it == *base(effect));
+        let is_named = |effect: &Arc<str>| guards.iter().any(|it| **it == *effect || &***it == base(effect));
         return (among(&is_named), true);
     }
     let free: Vec<Arc<str>> = bases.iter().flat_map(|basis| started_without(basis, number)).collect();
@@ -226,7 +232,8 @@ fn started_without(explored: &ExplorationResult, number: usize) -> Vec<Arc<str>>
 fn is_answer(explored: &ExplorationResult, edge: &Edge, number: usize) -> bool {
     let question = &explored.questions[number];
     let of_question = |name: &str| name.strip_prefix("done.invoke.").map(base) == Some(&**question);
-    matches!(explored.graph.input(edge), ModelInput::Event { name, .. } if of_question(name))
+    explored.graph.label(edge).cause == InputCause::Person
+        && matches!(explored.graph.input(edge), ModelInput::Event { name, .. } if of_question(name))
 }
 
 /// Returns the steps of ways to effects on which the question is not answered, and no event from outside follows a refusal.
@@ -249,9 +256,11 @@ fn asked_by_child(explored: &ExplorationResult) -> Option<String> {
     let graph = &explored.graph;
     let starts: Vec<u32> = graph.starts.iter().map(|start| start.node).collect();
     explored.asking.iter().find_map(|(invoke, question)| {
-        let results = [format!("done.invoke.{invoke}"), format!("error.invoke.{invoke}")];
+        // Items of an `each` are children as well.
         let is_result = |edge: &Edge| match graph.input(edge) {
-            ModelInput::Event { name, .. } => results.iter().any(|result| **name == **result),
+            ModelInput::Event { name, .. } => ["done.invoke.", "error.invoke."]
+                .iter()
+                .any(|prefix| name.strip_prefix(prefix).map(base) == Some(&**invoke)),
             ModelInput::Advance { .. } | ModelInput::Fire { .. } | ModelInput::Expire { .. } => false,
         };
         let mut free = started(explored, &starts, |edge| !is_result(edge));

@@ -1,6 +1,7 @@
 //! `Classes`: representative values by field name. Names that data flows between are one class, so that a constant that
 //! a context key is compared with is also tried for the field that the key is assigned from.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -152,9 +153,8 @@ impl ClassValues {
     /// Adds each number, one below, one above, and one between each two of them.
     fn finish_numbers(&mut self) {
         let mut numbers = std::mem::take(&mut self.numbers);
-        let size = |value: &Value| value.as_f64().unwrap_or_default();
-        numbers.sort_by(|one, other| size(one).total_cmp(&size(other)));
-        numbers.dedup_by(|one, other| size(one) == size(other));
+        numbers.sort_by(in_order);
+        numbers.dedup_by(|one, other| in_order(one, other).is_eq());
         let (Some(least), Some(most)) = (numbers.first().cloned(), numbers.last().cloned()) else { return };
         let mut tried = vec![below(&least)];
         let mut fractions = Vec::new();
@@ -164,7 +164,8 @@ impl ClassValues {
             match whole_between(number, next) {
                 Some(between) => tried.push(between),
                 None if self.is_ordered => {
-                    fractions.push(Value::float(size(number) + (size(next) - size(number)) / 2.0));
+                    // Half of each: their difference may be too large for a number.
+                    fractions.push(Value::float(size(number) / 2.0 + size(next) / 2.0));
                 }
                 None => {}
             }
@@ -211,20 +212,44 @@ impl ClassValues {
     }
 }
 
-/// Returns a whole number below.
+/// Floating point numbers from here on have no fractions, and not every whole number is one.
+const WHOLE_MAX: f64 = 9e15;
+
+fn size(number: &Value) -> f64 {
+    number.as_f64().unwrap_or_default()
+}
+
+/// Whole numbers that are too large to be exact as floating point numbers differ nevertheless.
+fn in_order(one: &Value, other: &Value) -> Ordering {
+    let whole = |number: &Value| match number {
+        Value::Int(number) if size(&Value::Int(*number)).abs() >= WHOLE_MAX => Some(*number),
+        _ => None,
+    };
+    size(one).total_cmp(&size(other)).then_with(|| whole(one).cmp(&whole(other)))
+}
+
+/// Returns a number below: a whole one, if one is near.
 fn below(number: &Value) -> Value {
     match number {
-        Value::Int(number) => Value::Int(number.saturating_sub(1)),
-        other => Value::Int((other.as_f64().unwrap_or_default().ceil() - 1.0) as i64),
+        Value::Int(number) => number.checked_sub(1).map_or_else(|| far(*number as f64, -1.0), Value::Int),
+        other if size(other).abs() < WHOLE_MAX => Value::Int((size(other).ceil() - 1.0) as i64),
+        other => far(size(other), -1.0),
     }
 }
 
-/// Returns a whole number above.
+/// Returns a number above: a whole one, if one is near.
 fn above(number: &Value) -> Value {
     match number {
-        Value::Int(number) => Value::Int(number.saturating_add(1)),
-        other => Value::Int((other.as_f64().unwrap_or_default().floor() + 1.0) as i64),
+        Value::Int(number) => number.checked_add(1).map_or_else(|| far(*number as f64, 1.0), Value::Int),
+        other if size(other).abs() < WHOLE_MAX => Value::Int((size(other).floor() + 1.0) as i64),
+        other => far(size(other), 1.0),
     }
+}
+
+/// Returns a large number further up or down: the double or the half, as far as there is one.
+fn far(number: f64, sign: f64) -> Value {
+    let further = if number * sign > 0.0 { number * 2.0 } else { number / 2.0 };
+    Value::float(further.clamp(f64::MIN, f64::MAX))
 }
 
 /// Returns the first whole number between two numbers, if there is one.
@@ -232,7 +257,7 @@ fn whole_between(one: &Value, other: &Value) -> Option<Value> {
     let next = above(one);
     let is_below = match (&next, other) {
         (Value::Int(next), Value::Int(other)) => next < other,
-        (next, other) => next.as_f64()? < other.as_f64()?,
+        (next, other) => in_order(next, other).is_lt(),
     };
     is_below.then_some(next)
 }

@@ -95,8 +95,8 @@ impl DataAnalysis {
     /// Adds data with something else in the place of a value whose fields are read. Returns false if it is too much.
     fn add_wholes(&self, path: &[Arc<str>], values: &mut Vec<Value>) -> bool {
         let name = path.last().map_or(DATA, |name| &**name);
-        let others: Vec<Value> =
-            self.classes.values(name).into_iter().filter(|other| other.as_map().is_none()).collect();
+        // Maps, too, that the chart compares it with.
+        let others: Vec<Value> = self.classes.values(name);
         let mut added: Vec<Value> = Vec::new();
         for (value, other) in values.iter().flat_map(|value| others.iter().map(move |other| (value, other))) {
             let mut value = value.clone();

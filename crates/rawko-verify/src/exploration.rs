@@ -59,8 +59,8 @@ impl Exploration {
         if self.mode.is_general() {
             text.push_str(", if data has the types that expressions need");
         }
-        if self.explored.is_bounded {
-            text.push_str(", at most 2 items in unknown lists");
+        if self.explored.items_max > 0 {
+            text.push_str(&format!(", at most {} items in unknown lists", self.explored.items_max));
         }
         for gap in self.explored.gaps.iter().take(3) {
             text.push_str("; ");

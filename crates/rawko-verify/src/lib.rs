@@ -34,6 +34,7 @@ mod explore;
 mod fallible;
 mod graph;
 mod inputs;
+mod items;
 mod liveness;
 mod ltl;
 mod machine;

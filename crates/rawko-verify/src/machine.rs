@@ -18,7 +18,7 @@ use crate::oracle::StepScript;
 use crate::state::ModelState;
 
 /// Events to others of which it is open whether they arrive.
-const SENT_MAX: u8 = 2;
+pub(crate) const SENT_MAX: u8 = 3;
 
 /// The event about one that could not be delivered.
 pub(crate) const UNDELIVERED: &str = "error.communication";
@@ -31,6 +31,8 @@ pub(crate) struct StepFacts {
     pub(crate) runaway: Option<String>,
     /// True if any transition was taken.
     pub(crate) handled: bool,
+    /// More events to others may be open than are counted.
+    pub(crate) has_many_sent: bool,
     /// Events that were delivered.
     pub(crate) deliveries: usize,
     /// Numbers of the budgets whose states were not active after each of the deliveries.
@@ -229,6 +231,7 @@ impl Machine<'_> {
                     }
                 }
                 Consequence::Message(_) if self.sees_undelivered => {
+                    facts.has_many_sent |= state.sent == SENT_MAX;
                     state.sent = (state.sent + 1).min(SENT_MAX);
                 }
                 Consequence::Message(_)

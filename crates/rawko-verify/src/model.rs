@@ -37,8 +37,13 @@ impl Model {
             let analysis = DataAnalysis::of(&lowered.blueprint, &loaded.properties, ChartRole::Root);
             let child_analysis = DataAnalysis::of(&lowered.blueprint, &[], ChartRole::Child);
             let blueprint = lowered.blueprint;
-            let invokes = blueprint.nodes.iter().flat_map(|node| &node.invokes);
-            let specs = invokes.filter_map(|invoke| match &invoke.src {
+            let invokes = || blueprint.nodes.iter().flat_map(|node| &node.invokes);
+            // Results are known by the id of their invoke, which several states may use for different services.
+            let is_alone = |one: &&InvokeSpec| {
+                let mut same = invokes().filter(|other| other.id == one.id);
+                same.all(|other| literal(&other.src) == literal(&one.src))
+            };
+            let specs = invokes().filter(is_alone).filter_map(|invoke| match &invoke.src {
                 DataTemplate::Literal(Value::Str(src)) => {
                     Some((Arc::clone(&invoke.id), registry.spec(src)?.clone()))
                 }
@@ -154,8 +159,13 @@ impl Model {
 
 /// Returns the class of an invoke whose `src` is written out.
 pub(crate) fn class_of(invoke: &InvokeSpec) -> Option<ServiceClass> {
-    match &invoke.src {
-        DataTemplate::Literal(Value::Str(src)) => Some(ServiceName::of(src).class),
+    literal(&invoke.src).map(|src| ServiceName::of(src).class)
+}
+
+/// Returns a name that is written out.
+fn literal(name: &DataTemplate) -> Option<&str> {
+    match name {
+        DataTemplate::Literal(name) => name.as_str(),
         _ => None,
     }
 }

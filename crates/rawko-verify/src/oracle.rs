@@ -127,6 +127,10 @@ impl GuardOracle for StepScript<'_> {
         fallible.contains(expr.text()) && self.next(false)
     }
 
+    fn items_max(&self) -> usize {
+        self.analysis.items.most
+    }
+
     fn bounded(&self, _list: &Expr) {
         self.is_bounded.store(true, Ordering::Relaxed);
     }

@@ -95,8 +95,8 @@ impl ChartInputs<'_> {
             let counts = fan_out.counts();
             let id: Arc<str> = self.model.chart.invoke_name(fan_out.invoke).into();
             let error: Arc<str> = format!("error.invoke.{id}").into();
-            let node = self.model.invokes().find(|(_, invoke)| invoke.id == id).map(|(node, _)| node);
-            let has_budget = node.is_some_and(|node| crate::ceiling::has_budget(self.model, node));
+            let mut nodes = self.model.invokes().filter(|(_, invoke)| invoke.id == id).map(|(node, _)| node);
+            let has_budget = nodes.any(|node| crate::ceiling::has_budget(self.model, node));
             if counts.done + counts.failed > 0 || !has_budget || !self.model.chart.handles(&error) {
                 continue;
             }

@@ -288,22 +288,24 @@ fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKin
 
 /// Visits the actions of one state and of its transitions.
 pub(crate) fn each_action_of<'b>(node: &'b NodeSpec, visit: &mut dyn FnMut(&'b ActionKind)) {
-    fn among<'b>(actions: &'b [ActionBlueprint], visit: &mut dyn FnMut(&'b ActionKind)) {
-        for action in actions {
-            visit(&action.kind);
-            match &action.kind {
-                ActionKind::Choose { branches } => {
-                    branches.iter().for_each(|(_, actions)| among(actions, visit));
-                }
-                ActionKind::Foreach(foreach) => among(&foreach.actions, visit),
-                _ => {}
+    each_action_among(&node.entry, visit);
+    each_action_among(&node.exit, visit);
+    node.initial.iter().for_each(|initial| each_action_among(&initial.actions, visit));
+    node.transitions.iter().for_each(|transition| each_action_among(&transition.actions, visit));
+}
+
+/// Visits the actions of one block, and those within them.
+pub(crate) fn each_action_among<'b>(actions: &'b [ActionBlueprint], visit: &mut dyn FnMut(&'b ActionKind)) {
+    for action in actions {
+        visit(&action.kind);
+        match &action.kind {
+            ActionKind::Choose { branches } => {
+                branches.iter().for_each(|(_, actions)| each_action_among(actions, visit));
             }
+            ActionKind::Foreach(foreach) => each_action_among(&foreach.actions, visit),
+            _ => {}
         }
     }
-    among(&node.entry, visit);
-    among(&node.exit, visit);
-    node.initial.iter().for_each(|initial| among(&initial.actions, visit));
-    node.transitions.iter().for_each(|transition| among(&transition.actions, visit));
 }
 
 pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {

@@ -80,7 +80,7 @@ pub(crate) fn of_effect(
     child: Option<&ChildOutcomes>,
 ) -> Vec<SpendSource> {
     let (name, src, nodes) = match moment {
-        StepFact::Invoked { id, src, .. } => (id, src, declaring(model, id).into_iter().collect()),
+        StepFact::Invoked { id, src, .. } => (id, src, declaring(model, id)),
         StepFact::Called(handler) => (handler, handler, callers(model, handler)),
         StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => {
             return Vec::new();

@@ -1,10 +1,11 @@
 //! Tools of the effects that a step starts: which of them write, and which states only read.
 
-use rawko_core::{NodeId, ServiceClass, ServiceName, Value};
+use rawko_core::{ActionBlueprint, ActionKind, NodeId, ServiceClass, ServiceName, Value};
 
 use crate::children::ChildOutcomes;
 use crate::machine::StepFact;
 use crate::model::Model;
+use crate::parts;
 use crate::state::ModelState;
 
 /// Built-in tools that change files. A state that allows none of the first two lets no other tool write either.
@@ -122,27 +123,34 @@ pub(crate) fn written_while_reading(
     state: &ModelState,
     child: Option<&ChildOutcomes>,
 ) -> Option<(bool, String)> {
-    let (node, forbids) = match moment {
+    let access = || WriteAccess::of(moment, child);
+    let at = |node: NodeId, tools: &Value| written_at(model, node, forbids_writing(tools), access());
+    let places = match moment {
         StepFact::Invoked { id, policy, invocation, .. } => {
             let mut open = state.snapshot.invocations().iter();
-            let node = open.find(|open| open.id == *invocation).map(|open| open.node);
-            (node.or_else(|| declaring(model, id))?, forbids_writing(policy.get("tools")))
+            if let Some(open) = open.find(|open| open.id == *invocation) {
+                return at(open.node, policy.get("tools"));
+            }
+            declaring(model, id)
         }
-        StepFact::Called(_) => {
-            let forbids = |node: NodeId| forbids_writing(model.chart.node(node).policy.get("tools"));
-            let mut active = state.snapshot.configuration().frontier().iter().copied();
-            let node = active.find(|node| has_tag(model, *node) || forbids(*node))?;
-            (node, forbids(node))
-        }
+        StepFact::Called(handler) => calling(model, handler),
         StepFact::Event(_) | StepFact::Entered(_) | StepFact::Exited(_) | StepFact::Stalled { .. } => {
             return None;
         }
     };
+    // Which of the states it was is not known: it may have been left since.
+    let found = places.iter().map(|node| at(*node, model.chart.node(*node).policy.get("tools")));
+    let found: Vec<Option<(bool, String)>> = found.collect();
+    let is_sure = found.iter().all(|found| found.as_ref().is_some_and(|(is_sure, _)| *is_sure));
+    found.into_iter().flatten().next().map(|(_, why)| (is_sure, why))
+}
+
+fn written_at(model: &Model, node: NodeId, forbids: bool, access: WriteAccess) -> Option<(bool, String)> {
     let is_tagged = has_tag(model, node);
     if !is_tagged && !forbids {
         return None;
     }
-    let WriteAccess { calls, lets, may } = WriteAccess::of(moment, child);
+    let WriteAccess { calls, lets, may } = access;
     let (is_sure, how) = match (calls, lets, may) {
         (Some(calls), ..) => (true, calls),
         (None, Some(lets), _) if is_tagged => (true, lets),
@@ -150,6 +158,37 @@ pub(crate) fn written_while_reading(
         _ => return None,
     };
     Some((is_sure, format!("`{}` is read-only and {how}", model.chart.node(node).path)))
+}
+
+/// Returns the states in which a handler is called: in an entry or exit, or in a transition that stays within the state.
+fn calling(model: &Model, handler: &str) -> Vec<NodeId> {
+    let calls = |actions: &[ActionBlueprint]| {
+        let mut calls = false;
+        parts::each_action_among(actions, &mut |kind| {
+            calls |= matches!(kind, ActionKind::Call { handler: known, .. } if **known == *handler);
+        });
+        calls
+    };
+    let mut places = Vec::new();
+    for (number, node) in (0u32..).zip(&model.blueprint.nodes) {
+        let own = NodeId(number);
+        let initial = node.initial.iter().any(|initial| calls(&initial.actions));
+        if calls(&node.entry) || calls(&node.exit) || initial {
+            places.push(own);
+        }
+        for transition in node.transitions.iter().filter(|transition| calls(&transition.actions)) {
+            let targets = transition.targets.as_deref().unwrap_or_default();
+            places.push(around(model, own, targets));
+        }
+    }
+    places
+}
+
+/// Returns the innermost state that a transition does not leave.
+fn around(model: &Model, source: NodeId, targets: &[NodeId]) -> NodeId {
+    let line = |node: NodeId| std::iter::successors(Some(node), |at| model.chart.node(*at).parent);
+    let holds = |outer: &NodeId| targets.iter().all(|target| line(*target).any(|at| at == *outer));
+    line(source).find(holds).unwrap_or(NodeId::ROOT)
 }
 
 /// Returns true for a computed name of which nothing is known.
@@ -202,11 +241,11 @@ fn covers(pattern: &str, name: &str) -> bool {
     name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| covers(rest, &name[at..]))
 }
 
-/// Returns the state that declares an invoke, by the id of the invoke or of one of its items.
-pub(crate) fn declaring(model: &Model, id: &str) -> Option<NodeId> {
+/// Returns the states that declare an invoke, by the id of the invoke or of one of its items. Several may use the same id.
+pub(crate) fn declaring(model: &Model, id: &str) -> Vec<NodeId> {
     let base = id.split('[').next().unwrap_or(id);
-    let found = model.invokes().find(|(_, invoke)| &*invoke.id == base);
-    found.map(|(number, _)| NodeId(number as u32))
+    let found = model.invokes().filter(|(_, invoke)| &*invoke.id == base);
+    found.map(|(number, _)| NodeId(number as u32)).collect()
 }
 
 #[cfg(test)]

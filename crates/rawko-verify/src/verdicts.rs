@@ -286,6 +286,12 @@ impl Verification<'_> {
             let guards: Vec<String> = guards.map(|text| format!("`{text}`")).collect();
             bound.push_str(&format!("; depends on data in {}", guards.join(", ")));
         }
+        if question.name == "approval_respected" {
+            let mut general = self.runs.iter().filter(|run| run.mode.is_general() && run.is_whole());
+            let found = general.next_back().and_then(|run| self.violation(question, run));
+            let why = found.map(|found| format!("; with data that was not tried, {}", found.reason));
+            bound.push_str(&why.unwrap_or_default());
+        }
         let is_loop = question.name == "bounded_eventless";
         let mut shown = self.runs.iter().filter(|run| is_loop || std::ptr::eq(*run, last));
         let why = shown.find_map(|run| builtin::open(question.name, &run.explored));

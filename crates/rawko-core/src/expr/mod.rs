@@ -202,6 +202,13 @@ impl Expr {
 }
 
 impl Expr {
+    /// Returns true if it reads a local: the item or the index of a `foreach`.
+    pub fn reads_local(&self, local: usize) -> bool {
+        let mut reads = false;
+        self.inner.root.walk(&mut |node| reads |= matches!(node.kind, ExprKind::Local(of) if of == local));
+        reads
+    }
+
     /// Returns true if it tests active states (`stateIn`).
     pub fn reads_states(&self) -> bool {
         let mut reads = false;

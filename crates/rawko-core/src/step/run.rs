@@ -162,14 +162,14 @@ impl<'a> Macrostep<'a> {
         }
     }
 
-    /// Evaluates a list. One that is unknown is tried with up to two items.
+    /// Evaluates a list. One that is unknown is tried with few items.
     pub(super) fn list_of(&self, list: &Expr) -> Result<Value, EvalError> {
         let value = self.value_of(list)?;
         match self.now.oracle {
             Some(oracle) if oracle.is_partial() && expr::is_unknown(&value) => {
                 oracle.bounded(list);
-                let decide = || usize::from(oracle.decide(list, &self.scope()));
-                let length = if decide() == 1 { 1 + decide() } else { 0 };
+                let most = oracle.items_max();
+                let length = (0..most).take_while(|_| oracle.decide(list, &self.scope())).count();
                 Ok(Value::list(vec![expr::unknown(); length]))
             }
             _ => Ok(value),

@@ -147,6 +147,7 @@ impl<'m, 's> Explorer<'m, 's> {
             }
             self.expand(node, &state);
         }
+        self.note_rounds_without_delay();
         let analysis = self.analysis;
         let open = match self.shared.mode {
             Mode::Concrete => analysis.undecided.iter().chain(&analysis.gaps).collect::<Vec<_>>(),
@@ -173,6 +174,7 @@ impl<'m, 's> Explorer<'m, 's> {
             self.found.outcomes.complete &= self.shared.child_gaps.is_empty();
             self.finish_child();
         }
+        self.found.items_max = self.shared.items_max;
         self.found.bytes = self.visited.size();
         let mut configurations: Vec<_> = std::mem::take(&mut self.configurations).into_iter().collect();
         configurations.sort_unstable_by_key(|(_, number)| *number);
@@ -213,7 +215,12 @@ impl<'m, 's> Explorer<'m, 's> {
 
     /// Adds the scripts that decide a guard of the last step otherwise.
     fn add_scripts(&mut self, script: StepScript<'_>, scripts: &mut Vec<Vec<bool>>) {
-        self.found.is_bounded |= script.is_bounded();
+        if script.is_bounded() {
+            self.shared.items_max = self.shared.items_max.max(self.analysis.items.most);
+            if self.analysis.items.is_open {
+                self.inputs.gaps.insert("a longer list may make a difference".to_owned());
+            }
+        }
         let (others, mut are_all) = script.others();
         are_all &= scripts.len() + others.len() <= SCRIPTS_MAX;
         scripts.extend(others.into_iter().take(SCRIPTS_MAX.saturating_sub(scripts.len())));
@@ -225,6 +232,7 @@ impl<'m, 's> Explorer<'m, 's> {
     fn started(&mut self, started: Result<(ModelState, StepFacts), rawko_core::StepError>) {
         match started {
             Ok((mut state, facts)) => {
+                self.note_many_sent(&facts);
                 state.monitors = self.watch.initial();
                 state.monitors.extend(self.found.questions.iter().map(|_| 0));
                 let mut monitors = state.monitors.clone();

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Invocation, ServiceClass, ServiceName, TimerPurpose, Value};
+use rawko_chart::{Property, PropertyKind};
+use rawko_core::{Delay, Invocation, ServiceClass, ServiceName, TimerPurpose, Value};
 
 use super::Explorer;
 use crate::children::{ChildOutcomes, find};
+use crate::graph::{Edge, InputCause};
+use crate::parts;
+use crate::progress::endless_parts;
 use crate::state::ModelState;
 
 /// Generations of children that an instance may have, as the instance machine limits them.
@@ -75,6 +79,49 @@ impl Explorer<'_, '_> {
         *self.work.entry(name).or_insert(next)
     }
 
+    /// Finds rounds of timers whose delays are computed: all of them may be 0, and a step with too many of them fails. A
+    /// general exploration does not know the delays.
+    pub(super) fn note_rounds_without_delay(&mut self) {
+        let computed: Vec<u16> =
+            self.work.iter().filter(|(name, _)| self.is_computed(name)).map(|(_, number)| *number).collect();
+        if !self.shared.mode.is_general() || computed.is_empty() {
+            return;
+        }
+        let graph = &self.found.graph;
+        let may_be_at_once = |edge: &Edge| {
+            let label = graph.label(edge);
+            label.cause == InputCause::Timer && label.ends.iter().any(|number| computed.contains(number))
+        };
+        if endless_parts(graph, may_be_at_once).is_empty() {
+            return;
+        }
+        self.found.has_open_delay = true;
+        let is_timed = |property: &Property| {
+            matches!(property.kind, PropertyKind::LeadsTo { .. } | PropertyKind::Within { .. })
+        };
+        if self.shared.stack.len() > 1 || self.watch.properties.iter().any(is_timed) {
+            self.inputs.gaps.insert("computed delays may be 0 in every round of a loop".to_owned());
+        }
+    }
+
+    /// Returns true for a timer whose delay the chart computes.
+    fn is_computed(&self, name: &WorkName) -> bool {
+        let blueprint = &self.model.blueprint;
+        let is_open = |delay: &Delay| parts::delay_expr(delay).is_some_and(|expr| expr.constant().is_none());
+        match name {
+            WorkName::After(node, index) => {
+                let timers = blueprint.nodes.get(*node as usize).map(|node| &node.timers);
+                timers.and_then(|timers| timers.get(*index as usize)).is_none_or(is_open)
+            }
+            WorkName::Send(..) => parts::delays_of_sends(blueprint).into_iter().any(is_open),
+            WorkName::Timeout(_) => {
+                self.model.invokes().any(|(_, invoke)| invoke.timeout.as_ref().is_some_and(is_open))
+            }
+            WorkName::Expiry(_) => true,
+            WorkName::Retry(_) | WorkName::Each | WorkName::Call(_) => false,
+        }
+    }
+
     pub(super) fn child_outcomes(&mut self, invocation: &Invocation) -> Option<Arc<ChildOutcomes>> {
         self.outcomes_of_chart(&invocation.src, &invocation.input)
     }
@@ -83,7 +130,7 @@ impl Explorer<'_, '_> {
     pub(super) fn outcomes_of_chart(&mut self, src: &str, input: &Value) -> Option<Arc<ChildOutcomes>> {
         let reference = ServiceName::member_of(src, ServiceClass::Chart)?;
         let model = find(self.shared.charts, reference)?;
-        let key = format!("{} {input}", model.chart.id());
+        let key = format!("{}@{} {input}", model.chart.id(), model.chart.version());
         if let Some(known) = self.shared.children.get(&key) {
             return Some(Arc::clone(known));
         }

@@ -20,8 +20,8 @@ pub(crate) struct ExplorationResult {
     /// The ids of the questions that `Edge::answers` counts.
     pub(crate) questions: Vec<Arc<str>>,
     pub(crate) gaps: Vec<String>,
-    /// Unknown lists were tried with few items only.
-    pub(crate) is_bounded: bool,
+    /// The most items that unknown lists were tried with, in the chart and its children; 0 if there are none.
+    pub(crate) items_max: usize,
     /// The most timers and deadlines that ran at the same time.
     pub(crate) clocks: usize,
     pub(crate) outcomes: ChildOutcomes,
@@ -36,6 +36,8 @@ pub(crate) struct ExplorationResult {
     pub(crate) asking: BTreeMap<Arc<str>, Arc<str>>,
     /// The guard of an eventless loop that may have more rounds than a step may have.
     pub(crate) open_loop: Option<String>,
+    /// Timers with computed delays follow one another in a loop: all of their delays may be 0.
+    pub(crate) has_open_delay: bool,
     /// Bytes of the identities of all states.
     pub(crate) bytes: usize,
     /// The active states of each configuration, by its number.
@@ -54,7 +56,7 @@ impl ExplorationResult {
             effects: Vec::new(),
             questions,
             gaps: Vec::new(),
-            is_bounded: false,
+            items_max: 0,
             clocks: 0,
             outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
             child_starts: BTreeMap::new(),
@@ -63,6 +65,7 @@ impl ExplorationResult {
             may_write: None,
             asking: BTreeMap::new(),
             open_loop: None,
+            has_open_delay: false,
             bytes: 0,
             configurations: Vec::new(),
         }

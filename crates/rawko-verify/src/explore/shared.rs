@@ -41,6 +41,8 @@ pub(crate) struct SharedExploration<'m> {
     pub(crate) runaways: usize,
     /// The most timers that ran at the same time in a child.
     pub(crate) child_clocks: usize,
+    /// The most items that unknown lists were tried with.
+    pub(crate) items_max: usize,
     /// Why the outcomes of some child are not all known.
     pub(crate) child_gaps: BTreeSet<String>,
 }
@@ -61,7 +63,7 @@ impl<'m> SharedExploration<'m> {
             world,
             limits,
             children: BTreeMap::new(),
-            stack: vec![format!("{} {input}", model.chart.id())],
+            stack: vec![format!("{}@{} {input}", model.chart.id(), model.chart.version())],
             states: 0,
             mode,
             tick_ms,
@@ -75,6 +77,7 @@ impl<'m> SharedExploration<'m> {
             steps_since_stop: 0,
             runaways: 0,
             child_clocks: 0,
+            items_max: 0,
             child_gaps: BTreeSet::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::Explorer;
 use super::pending::PendingItem;
 use crate::graph::{Edge, InputCause, Label, ModelInput};
 use crate::inputs::{DEFERRED_MAX, InputChoice, Pick};
-use crate::machine::{Decisions, StepFacts};
+use crate::machine::{Decisions, SENT_MAX, StepFacts};
 use crate::mode::Mode;
 use crate::oracle::StepScript;
 use crate::progress::ProgressMarks;
@@ -80,6 +80,14 @@ impl Explorer<'_, '_> {
         }
     }
 
+    /// All events to others may come back, also those that are not counted.
+    pub(super) fn note_many_sent(&mut self, facts: &StepFacts) {
+        if facts.has_many_sent && !self.shared.mode.is_general() {
+            let why = format!("more than {SENT_MAX} events may come back as undelivered");
+            self.inputs.gaps.insert(why);
+        }
+    }
+
     fn taken(
         &self,
         state: &ModelState,
@@ -89,7 +97,9 @@ impl Explorer<'_, '_> {
         let mut next = state.clone();
         let facts = match input {
             ModelInput::Event { name, data } if *cause == InputCause::Undelivered => {
-                next.sent = next.sent.saturating_sub(1);
+                // In a general exploration, that many stand for any number.
+                let is_any = self.shared.mode.is_general() && next.sent == SENT_MAX;
+                next.sent -= u8::from(!is_any);
                 self.machine.deliver(&mut next, name, data, decisions)
             }
             ModelInput::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
@@ -114,6 +124,7 @@ impl Explorer<'_, '_> {
             return;
         }
         let cause = choice.cause;
+        self.note_many_sent(facts);
         let mut monitors = state.monitors.clone();
         self.answered(choice, state, &next, &mut monitors);
         let at = Some((node, &choice.input));

@@ -61,7 +61,7 @@ fn instances_are_listed_newest_first() {
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
-        task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
+        task_queue  1.0.0  d4af0250aea1  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
         $ rawko show o-1
         --- stderr
@@ -100,7 +100,7 @@ fn instances_are_listed_newest_first() {
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  1518bd941a3b  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  e1da381002af  yes  0  rawko's own sequential.yaml
-        task_queue  1.0.0  7ab5b60f3e71  yes  0  rawko's own task_queue.yaml
+        task_queue  1.0.0  d4af0250aea1  yes  0  rawko's own task_queue.yaml
         trigger_log  1.0.0  e2f5ed0b379d  yes  0  rawko's own trigger_log.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
