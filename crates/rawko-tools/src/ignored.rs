@@ -17,13 +17,16 @@ struct Rules {
     git: Gitignore,
 }
 
+/// The rules of a directory and of those above it, the nearest first, without empty ones.
+type RuleChain = Arc<Vec<Arc<Rules>>>;
+
 /// The rules of all directories of a walk, read once.
 #[derive(Debug)]
 pub struct IgnoreRules {
     /// Directories above are not looked at.
     top: PathBuf,
     has_own: bool,
-    known: Mutex<HashMap<PathBuf, Arc<Rules>>>,
+    known: Mutex<HashMap<PathBuf, RuleChain>>,
 }
 
 impl IgnoreRules {
@@ -42,9 +45,8 @@ impl IgnoreRules {
     }
 
     fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
-        let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.top));
         let mut of_git = Match::None;
-        for rules in above.map(|directory| self.rules(directory)) {
+        for rules in self.rules_above(path).iter() {
             match rules.own.matched(path, is_directory) {
                 Match::None => {}
                 found => return found.is_ignore(),
@@ -56,16 +58,27 @@ impl IgnoreRules {
         of_git.is_ignore()
     }
 
-    fn rules(&self, directory: &Path) -> Arc<Rules> {
+    /// One look-up for each path: agents can nest directories a thousand deep.
+    fn rules_above(&self, path: &Path) -> RuleChain {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rules) = known.get(directory) {
-            return Arc::clone(rules);
+        let (mut chain, mut unknown) = (RuleChain::default(), Vec::new());
+        for directory in path.ancestors().skip(1).take_while(|above| above.starts_with(&self.top)) {
+            if let Some(found) = known.get(directory) {
+                chain = Arc::clone(found);
+                break;
+            }
+            unknown.push(directory);
         }
-        let own = if self.has_own { read(directory, ".ignore") } else { Gitignore::empty() };
-        let rules = Rules { own, git: read(directory, ".gitignore") };
-        let rules = Arc::new(rules);
-        known.insert(directory.to_owned(), Arc::clone(&rules));
-        rules
+        for directory in unknown.into_iter().rev() {
+            let own = if self.has_own { read(directory, ".ignore") } else { Gitignore::empty() };
+            let rules = Rules { own, git: read(directory, ".gitignore") };
+            if !rules.own.is_empty() || !rules.git.is_empty() {
+                let nearest = std::iter::once(Arc::new(rules));
+                chain = Arc::new(nearest.chain(chain.iter().cloned()).collect());
+            }
+            known.insert(directory.to_owned(), Arc::clone(&chain));
+        }
+        chain
     }
 }
 
