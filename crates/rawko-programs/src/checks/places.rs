@@ -356,7 +356,10 @@ mod tests {
             ("cd api && npm test && cd ../web && npm ci", "api: npm test, web: npm ci, api/src: node run.js"),
             ("npm --prefix web test", "web: npm test"),
             ("npm --prefix=web test", "web: npm test"),
-            ("cargo test --manifest-path core/Cargo.toml", "core: cargo test"),
+            (
+                "cargo test --manifest-path core/Cargo.toml",
+                "core: cargo test, core: cargo test --manifest-path core/Cargo.toml",
+            ),
             ("make -C web unit", "web: make unit"),
             ("make test", "web: npm test"),
             ("make sub", "api: make check"),
