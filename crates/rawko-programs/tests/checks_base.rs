@@ -329,3 +329,23 @@ fn protected_patterns_cover_ignored_and_new_files() {
     let lost: Vec<&str> = lost.iter().map(|check| check.summary.as_str()).collect();
     assert_eq!(lost, ["tests/b.sh is protected and new since the task began; remove it"]);
 }
+
+/// A check that finds its tests by `git ls-files` does not run one that left the index.
+#[test]
+fn a_test_that_leaves_the_index_fails_the_checks_that_list_it() {
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path();
+    fs::write(root.join("test_a.py"), "assert False\n").unwrap();
+    fs::write(root.join("a.py"), "x = 1\n").unwrap();
+    let git = |args: &[&str]| {
+        assert!(std::process::Command::new("git").args(args).current_dir(root).status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    let lists = check(&["sh", "-c", "for t in $(git ls-files 'test_*'); do python3 $t || exit 1; done"]);
+    let base = CheckBase::of(root, vec![lists], &[]);
+    git(&["rm", "-q", "--cached", "a.py"]);
+    assert_eq!(base.redefined(root).len(), 0);
+    git(&["rm", "-q", "--cached", "test_a.py"]);
+    assert_eq!(base.redefined(root).len(), 1);
+}

@@ -17,6 +17,9 @@ struct Rules {
     git: Gitignore,
 }
 
+/// The rules of a directory and of those above it, the nearest first, without empty ones.
+type RuleChain = Arc<Vec<Arc<Rules>>>;
+
 /// The rules of all directories of a walk, read once.
 #[derive(Debug)]
 pub struct IgnoreRules {
@@ -25,7 +28,7 @@ pub struct IgnoreRules {
     has_own: bool,
     /// The root of a copy, and the project it is a copy of.
     copy: Option<(PathBuf, PathBuf)>,
-    known: Mutex<HashMap<PathBuf, Arc<Rules>>>,
+    known: Mutex<HashMap<PathBuf, RuleChain>>,
 }
 
 impl IgnoreRules {
@@ -51,17 +54,15 @@ impl IgnoreRules {
     }
 
     fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
-        let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.top));
+        let above = self.chain_of(path.ancestors().skip(1).take_while(|above| above.starts_with(&self.top)));
         let original = self.copy.as_ref().and_then(|(copy, project)| {
             let original = project.join(path.strip_prefix(copy).ok()?);
-            Some((original, project))
+            Some((original, self.chain_of(project.ancestors().skip(1))))
         });
-        let around = original.iter().flat_map(|(original, project)| {
-            project.ancestors().skip(1).map(move |directory| (&**original, directory))
-        });
+        let around =
+            original.iter().flat_map(|(original, chain)| chain.iter().map(move |rules| (&**original, rules)));
         let mut of_git = Match::None;
-        for (path, directory) in above.map(|directory| (path, directory)).chain(around) {
-            let rules = self.rules(directory);
+        for (path, rules) in above.iter().map(|rules| (path, rules)).chain(around) {
             match rules.own.matched(path, is_directory) {
                 Match::None => {}
                 found => return found.is_ignore(),
@@ -73,16 +74,28 @@ impl IgnoreRules {
         of_git.is_ignore()
     }
 
-    fn rules(&self, directory: &Path) -> Arc<Rules> {
+    /// Returns the rules of directories, each above the one before. One look-up for each path: agents can nest directories a
+    /// thousand deep.
+    fn chain_of<'d>(&self, directories: impl Iterator<Item = &'d Path>) -> RuleChain {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rules) = known.get(directory) {
-            return Arc::clone(rules);
+        let (mut chain, mut unknown) = (RuleChain::default(), Vec::new());
+        for directory in directories {
+            if let Some(found) = known.get(directory) {
+                chain = Arc::clone(found);
+                break;
+            }
+            unknown.push(directory);
         }
-        let own = if self.has_own { read(directory, ".ignore") } else { Gitignore::empty() };
-        let rules = Rules { own, git: read(directory, ".gitignore") };
-        let rules = Arc::new(rules);
-        known.insert(directory.to_owned(), Arc::clone(&rules));
-        rules
+        for directory in unknown.into_iter().rev() {
+            let own = if self.has_own { read(directory, ".ignore") } else { Gitignore::empty() };
+            let rules = Rules { own, git: read(directory, ".gitignore") };
+            if !rules.own.is_empty() || !rules.git.is_empty() {
+                let nearest = std::iter::once(Arc::new(rules));
+                chain = Arc::new(nearest.chain(chain.iter().cloned()).collect());
+            }
+            known.insert(directory.to_owned(), Arc::clone(&chain));
+        }
+        chain
     }
 }
 

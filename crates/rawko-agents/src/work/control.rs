@@ -167,6 +167,8 @@ async fn prepare(
         {
             let mut more = earlier.changes(&root);
             more.retain(|change| unfixed.has(&change.path));
+            // A file that is as before the earlier task has nothing to take back.
+            control = control.without(|path| unfixed.has(path));
             control = control.and(Control::of(&root, &earlier, &more, &checks));
             changes.retain(|change| !unfixed.has(&change.path));
             changes.extend(more);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rawko_core::ServiceClass;
 use rawko_host::{Category, ServiceError};
 use rawko_programs::changes::FolderSnapshot;
-use rawko_programs::checkpoints::{ChangeAuthor, EntryKind};
+use rawko_programs::checkpoints::{ChangeAuthor, EntryKind, HistoryEntry};
 use rawko_programs::checks::{CheckBase, Closing, Custodies, Custody, Doubts, HiddenFailures};
 use rawko_settings::StateDir;
 
@@ -74,13 +74,31 @@ async fn settle(
     let (root, state) = (agent_services.root.clone(), state_folder(agent_services));
     let settled = blocking(move || {
         // Without its history a changed file has no known author, so it becomes a doubt.
-        let settled = custody.settle(&root, &entries.unwrap_or_default());
-        if let Some(folder) = state.ok().filter(|_| !settled.doubts.is_empty()) {
-            Doubts::read(&folder).and(settled.doubts).keep(&folder).map_err(|error| not_kept(&error))?;
+        let entries = entries.unwrap_or_default();
+        let settled = custody.settle(&root, &entries);
+        if let Ok(folder) = state {
+            keep_unjudged(&custody, &entries, &root, &folder).map_err(|error| not_kept(&error))?;
+            if !settled.doubts.is_empty() {
+                Doubts::read(&folder).and(settled.doubts).keep(&folder).map_err(|error| not_kept(&error))?;
+            }
         }
         Ok((settled.restored, custody))
     });
     settled.await?
+}
+
+/// Remembers changes that no run has judged: the next task would otherwise begin with checks that pass because of them.
+fn keep_unjudged(custody: &Custody, entries: &[HistoryEntry], root: &Path, folder: &Path) -> io::Result<()> {
+    let name = custody.base.snapshot.as_ref();
+    let snapshot = name.and_then(|name| FolderSnapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten());
+    let Some(unjudged) = snapshot.and_then(|snapshot| custody.unjudged(root, &snapshot, entries)) else {
+        return Ok(());
+    };
+    let whole = match HiddenFailures::read(folder, root) {
+        Some(earlier) => unjudged.and(earlier),
+        None => unjudged,
+    };
+    whole.keep(folder)
 }
 
 fn not_kept(error: &io::Error) -> ServiceError {
@@ -100,6 +118,21 @@ pub(super) fn open(
     all.keep(&custody).map_err(|error| not_kept(&error))
 }
 
+/// Notes which checks failed before an agent worked.
+pub(super) fn measured(
+    agent_services: &AgentServices,
+    owner: &str,
+    base: &CheckBase,
+) -> Result<(), ServiceError> {
+    let Some(all) = custodies(agent_services) else { return Ok(()) };
+    match all.find(owner) {
+        Some(custody) => {
+            all.keep(&Custody { base: base.clone(), ..custody }).map_err(|error| not_kept(&error))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Notes a round: the checks decided that all is well, or the task continues. A fork begins its custody here.
 pub(super) fn judged(
     agent_services: &AgentServices,
@@ -114,6 +147,23 @@ pub(super) fn judged(
         None if passed => Ok(()),
         None => open(agent_services, owner, base),
     }
+}
+
+/// Remembers what a task that closes itself left unjudged. `base`: the one that it worked with.
+pub(super) async fn leave(
+    agent_services: &AgentServices,
+    owner: &str,
+    base: &CheckBase,
+) -> Result<(), ServiceError> {
+    let (Some(all), Ok(folder)) = (custodies(agent_services), state_folder(agent_services)) else {
+        return Ok(());
+    };
+    let Some(custody) = all.find(owner) else { return Ok(()) };
+    let custody = Custody { base: base.clone(), ..custody };
+    let entries = agent_services.history().ok().and_then(|all| all.entries_since(custody.since).ok());
+    let root = agent_services.root.clone();
+    let keep = move || keep_unjudged(&custody, &entries.unwrap_or_default(), &root, &folder);
+    blocking(keep).await?.map_err(|error| not_kept(&error))
 }
 
 /// Ends the custody of a task that was closed.

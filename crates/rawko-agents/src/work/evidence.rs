@@ -66,6 +66,7 @@ pub(super) async fn base(
     let measured = measured.map(|evidence| Evidence { restored: restored.clone(), ..evidence });
     if let Some(evidence) = &measured {
         base.measure(&evidence.report);
+        custody::measured(agent_services, &call.instance, &base)?;
     }
     let progress = match measured.as_ref().filter(|evidence| evidence.verified) {
         Some(evidence) => TaskProgress::measured(&evidence.tree, &failing(&evidence.report)),
@@ -85,7 +86,7 @@ pub(super) async fn close(
     let CloseChecksInput { base, evidence: before } = input;
     control::recover(agent_services).await?;
     let (root, state) = (agent_services.root.clone(), state_folder(agent_services));
-    let checks = base.checks.clone();
+    let (checks, left) = (base.checks.clone(), base.clone());
     let (restored, tree, changes) = blocking(move || {
         let restored = base.restore(&root).0;
         if let Ok(folder) = &state {
@@ -95,6 +96,7 @@ pub(super) async fn close(
         (restored, tree_hash(&root), changes(&base, state.ok(), &root))
     })
     .await?;
+    custody::leave(agent_services, &call.instance, &left).await?;
     custody::closed(agent_services, &call.instance);
     let evidence = match before.filter(|evidence| evidence.tree == tree) {
         Some(known) if restored.is_empty() => Evidence { changes, ..known },

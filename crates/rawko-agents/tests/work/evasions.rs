@@ -97,12 +97,12 @@ async fn pytest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn node() {
-    run(include_str!("evasions/node.txt"), 22, 32).await;
+    run(include_str!("evasions/node.txt"), 23, 34).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rust() {
-    run(include_str!("evasions/rust.txt"), 11, 4).await;
+    run(include_str!("evasions/rust.txt"), 19, 11).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,6 +113,18 @@ async fn make() {
 #[tokio::test(flavor = "multi_thread")]
 async fn shell() {
     run(include_str!("evasions/shell.txt"), 8, 5).await;
+}
+
+/// Checks that run in other folders: `cd web && npm test`, `make -C sub`, workspaces.
+#[tokio::test(flavor = "multi_thread")]
+async fn folders() {
+    run(include_str!("evasions/folders.txt"), 22, 17).await;
+}
+
+/// Files that the scripts of a check run, find or list.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts() {
+    run(include_str!("evasions/scripts.txt"), 19, 13).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,5 +32,6 @@ mod rounds;
 mod seed_fields;
 mod task_settings;
 mod together;
+mod unjudged;
 mod words;
 mod yard;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -36,6 +37,9 @@ struct FileMark {
     /// The text is in the folder.
     #[serde(default)]
     stored: bool,
+    /// Someone may run it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    runs: bool,
 }
 
 impl FolderSnapshot {
@@ -58,7 +62,9 @@ impl FolderSnapshot {
                     fs::write(place, text)?;
                 }
             }
-            files.insert(path, FileMark { hash: mark, stored: stored.is_some() });
+            let about = fs::symlink_metadata(root.join(&path)).ok().filter(fs::Metadata::is_file);
+            let runs = about.is_some_and(|about| about.permissions().mode() & 0o111 != 0);
+            files.insert(path, FileMark { hash: mark, stored: stored.is_some(), runs });
         }
         // Last, and in one step: a snapshot without it was not completed.
         let (manifest, draft) = (folder.join(MANIFEST), folder.join("files.json.new"));
@@ -136,6 +142,11 @@ impl FolderSnapshot {
     /// Returns true if the file existed.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.files.contains_key(path)
+    }
+
+    /// Returns true for a file that could run.
+    pub(crate) fn could_run(&self, path: &str) -> bool {
+        self.files.get(path).is_some_and(|mark| mark.runs)
     }
 
     /// Returns the files that existed.

@@ -5,13 +5,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::ProjectCheck;
 use super::influence::{self, Influence};
+use super::judging::Judging;
 use super::{embedded, exits, guards, limits, sourced, suppressions};
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
@@ -30,6 +31,9 @@ pub struct Control {
 struct Swap {
     path: String,
     text: Option<String>,
+    /// The file could run before the task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    can_run: bool,
 }
 
 impl Control {
@@ -48,11 +52,16 @@ impl Control {
         let is_shared = |path: &str| commands.iter().any(|text| influence::is_shared(path, text));
         let sourced: BTreeSet<String> =
             checks.iter().flat_map(|check| super::named::named_files(root, check).sourced).collect();
+        let judging = Judging::of(root, checks);
         let mut swaps = Vec::new();
         for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
             let (path, before) = (&change.path, snapshot.text_before(&change.path));
             let is_influence = influence::of(path).is_some() || is_shared(path);
-            let is_former_test = change.is_test || influence::is_expectation(path);
+            let is_weakened = before.as_deref().is_some_and(|before| {
+                let now = crate::checkpoints::text_inside(root, Path::new(path));
+                judging.is_weakened(root, path, before, now.as_deref())
+            });
+            let is_former_test = change.is_test || influence::is_expectation(path) || is_weakened;
             let swap = match change.status {
                 ChangeStatus::Added if is_influence => Some(None),
                 ChangeStatus::Modified | ChangeStatus::Deleted if is_influence || is_former_test => {
@@ -68,20 +77,34 @@ impl Control {
                 }
                 ChangeStatus::Deleted => None,
             };
-            swaps.extend(swap.map(|text| Swap { path: path.clone(), text }));
+            swaps.extend(swap.map(|text| Swap {
+                path: path.clone(),
+                text,
+                can_run: snapshot.could_run(path),
+            }));
         }
         // Git ignores what an agent lists in `.gitignore`; Python and the runners do not.
         for path in influence::unlisted(root) {
             let is_known = snapshot.has(&path) || swaps.iter().any(|swap| swap.path == path);
             if !is_known && !sources.is_match(&path) && influence::of(&path) == Some(Influence::Everywhere) {
-                swaps.push(Swap { path, text: None });
+                swaps.push(Swap { path, text: None, can_run: false });
             }
         }
         // A file that make takes for done keeps its recipe from running.
         for path in checks.iter().flat_map(|check| super::settings_of::made_files(root, check)) {
             let is_known = snapshot.has(&path) || swaps.iter().any(|swap| swap.path == path);
             if !is_known && !sources.is_match(&path) {
-                swaps.push(Swap { path, text: None });
+                swaps.push(Swap { path, text: None, can_run: false });
+            }
+        }
+        // A script may leave out what cannot run any more.
+        for path in snapshot.paths().filter(|path| snapshot.could_run(path) && !sources.is_match(path)) {
+            let is_there = root.join(path).metadata().is_ok_and(|about| about.is_file() && !can_run(&about));
+            if is_there
+                && swaps.iter().all(|swap| swap.path != path)
+                && let Some(text) = snapshot.text_before(path)
+            {
+                swaps.push(Swap { path: path.to_owned(), text: Some(text), can_run: true });
             }
         }
         swaps.sort_by(|one, other| one.path.cmp(&other.path));
@@ -104,9 +127,16 @@ impl Control {
             let now = crate::checkpoints::text_inside(root, Path::new(&change.path))?;
             let before = snapshot.text_before(&change.path);
             let text = exits::refused(&change.path, before.as_deref(), &now, judges_exits, false)?;
-            Some(Swap { path: change.path.clone(), text: Some(text) })
+            Some(Swap { path: change.path.clone(), text: Some(text), can_run: false })
         });
         Self { swaps: swaps.collect(), judges_exits }
+    }
+
+    /// Leaves out files that another control decides about.
+    #[must_use]
+    pub fn without(mut self, is_other: impl Fn(&str) -> bool) -> Self {
+        self.swaps.retain(|swap| !is_other(&swap.path));
+        self
     }
 
     /// Adds what another control takes back.
@@ -167,7 +197,7 @@ impl Control {
         for (path, swap) in &swaps {
             match &swap.text {
                 None => remove(&inside, path)?,
-                Some(text) => put(&inside, path, text)?,
+                Some(text) => put(&inside, path, text, swap.can_run)?,
             }
         }
         Ok(())
@@ -242,14 +272,19 @@ fn remove(inside: &Root, path: &Path) -> io::Result<()> {
 }
 
 /// Writes a text in place of a file, with the permissions of the file.
-fn put(inside: &Root, path: &Path, text: &str) -> io::Result<()> {
+fn put(inside: &Root, path: &Path, text: &str, runs: bool) -> io::Result<()> {
     inside.make_directories(path.parent().unwrap_or(Path::new("")))?;
     let parent = inside.parent(path)?;
     let before = parent.path().symlink_metadata().ok().filter(fs::Metadata::is_file);
     parent.put(|draft| {
         fs::write(draft, text)?;
-        before.map_or(Ok(()), |before| fs::set_permissions(draft, before.permissions()))
+        let mode = before.map_or(0o644, |before| before.permissions().mode()) | if runs { 0o111 } else { 0 };
+        fs::set_permissions(draft, fs::Permissions::from_mode(mode))
     })
+}
+
+fn can_run(about: &fs::Metadata) -> bool {
+    about.permissions().mode() & 0o111 != 0
 }
 
 fn remove_folder(folder: &Path) -> io::Result<()> {

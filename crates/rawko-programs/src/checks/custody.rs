@@ -10,8 +10,12 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::base::{CheckBase, KeptFile};
+use super::control::Control;
+use super::definition::ProjectCheck;
 use super::doubts::Doubts;
+use super::hidden_failures::HiddenFailures;
 use super::settings_of;
+use crate::changes::FolderSnapshot;
 use crate::checkpoints::{EntryKind, HistoryEntry};
 
 /// A task that has not been heard of for this long is forgotten, like its snapshot.
@@ -124,6 +128,30 @@ impl Custody {
             Some(now) => drop(self.base.files.insert(path.to_owned(), now)),
             None => drop(self.base.files.remove(path)),
         }
+    }
+
+    /// Returns what the task left that could turn its failing checks green. `None` if there is nothing, or if the deciding
+    /// run passed.
+    pub fn unjudged(
+        &self,
+        root: &Path,
+        snapshot: &FolderSnapshot,
+        entries: &[HistoryEntry],
+    ) -> Option<HiddenFailures> {
+        let CheckBase { checks, failing, unfixed, .. } = &self.base;
+        let name = unfixed.as_ref().map(|unfixed| &unfixed.snapshot).or(self.base.snapshot.as_ref())?;
+        if self.passed || failing.is_empty() {
+            return None;
+        }
+        let failed: Vec<ProjectCheck> =
+            checks.iter().filter(|check| failing.contains_key(&check.name)).cloned().collect();
+        let control = Control::of(root, snapshot, &snapshot.changes(root), &failed);
+        let is_decided = |path: &String| {
+            matches!(self.origin(entries, |changed| changed == path, Some("")), ChangeOrigin::Other)
+        };
+        let mut paths: Vec<String> = control.paths().into_iter().filter(|path| !is_decided(path)).collect();
+        paths.extend(unfixed.iter().flat_map(|unfixed| unfixed.names().map(str::to_owned)));
+        (!paths.is_empty()).then(|| HiddenFailures::new(root, name, failing.clone(), &paths))
     }
 
     /// Returns the authors of a file since it was last as the base has it. `before`: its hash there, `None` if it did not

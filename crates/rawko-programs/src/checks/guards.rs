@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use rawko_process::Confinement;
 use rawko_settings::Environment;
@@ -77,10 +79,13 @@ impl Guards {
         }
         let changed: BTreeSet<&str> =
             changes.iter().filter(is_code).map(|change| change.path.as_str()).collect();
+        let ignored = unchanged_unlisted(&root, snapshot);
+        let listed = snapshot.paths().filter(|path| !changed.contains(path));
         let unchanged: Vec<PathBuf> =
-            snapshot.paths().filter(|path| !changed.contains(path)).map(|path| root.join(path)).collect();
+            listed.chain(ignored.iter().map(String::as_str)).map(|path| root.join(path)).collect();
         let new = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
-        let former = snapshot.paths().filter(|path| crate::changes::is_test(path));
+        let former = snapshot.paths().chain(ignored.iter().map(String::as_str));
+        let former = former.filter(|path| crate::changes::is_test(path));
         let tests: BTreeSet<PathBuf> = former.chain(new).map(|path| root.join(path)).collect();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("rawko-guard-{}-{number}", std::process::id()));
@@ -191,6 +196,25 @@ impl Drop for Guards {
         let _ = std::fs::remove_dir_all(&self.folder);
         let _ = std::fs::remove_dir_all(&self.ends);
     }
+}
+
+/// Returns the code that git ignores and that nobody has changed since the snapshot: generated tests. No program can set
+/// the time of such a change.
+fn unchanged_unlisted(root: &Path, snapshot: &FolderSnapshot) -> Vec<String> {
+    let Some(taken) = snapshot.taken_at() else { return Vec::new() };
+    let is_old = |path: &String| {
+        let about = root.join(path).symlink_metadata().ok().filter(std::fs::Metadata::is_file);
+        let changed = about.and_then(|about| {
+            let parts = (u64::try_from(about.ctime()).ok(), u32::try_from(about.ctime_nsec()).ok());
+            parts.0.zip(parts.1).map(|(seconds, rest)| SystemTime::UNIX_EPOCH + Duration::new(seconds, rest))
+        });
+        changed.is_some_and(|changed| changed < taken)
+    };
+    let is_code = |path: &String| {
+        let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && !snapshot.has(path)
+    };
+    super::influence::all_files(root).into_iter().filter(is_code).filter(is_old).collect()
 }
 
 /// Returns true if Python and Node load the guards: no command of the checks replaces the variables that name them.

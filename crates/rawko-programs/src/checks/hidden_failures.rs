@@ -38,6 +38,15 @@ impl HiddenFailures {
         is_left.then_some(unfixed)
     }
 
+    /// Adds what was known before.
+    #[must_use]
+    pub fn and(mut self, earlier: Self) -> Self {
+        self.snapshot = earlier.snapshot;
+        self.failing.extend(earlier.failing);
+        self.files.extend(earlier.files);
+        self
+    }
+
     /// Keeps it for the next task.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
         rawko_settings::make_private(folder)?;

@@ -80,6 +80,19 @@ const SHARED: [(&str, &str); 3] =
 const EXPECTATIONS: [&str; 6] = ["__snapshots__", "snapshots", "testdata", "golden", "goldens", "expected"];
 /// Folders of cases, if they are data: code of a project may have such a name, too.
 const CASES: [&str; 6] = ["cases", "testcases", "test-cases", "test_cases", "test-data", "test_data"];
+/// Parts of the names of lists of tests that may fail or are left out.
+const EXCUSES: [&str; 10] = [
+    "known_failure",
+    "known-failure",
+    "knownfailure",
+    "expected_failure",
+    "expected-failure",
+    "xfail",
+    "skiplist",
+    "skip_list",
+    "skip-list",
+    "quarantine",
+];
 const DATA: [&str; 14] = [
     "txt", "json", "yaml", "yml", "toml", "csv", "tsv", "xml", "in", "out", "input", "output", "data", "case",
 ];
@@ -140,15 +153,22 @@ pub(super) fn is_expectation(path: &str) -> bool {
         [".snap", ".golden", ".expected", ".approved.txt"].iter().any(|ending| path.ends_with(ending));
     let is_data = path.rsplit('.').next().is_some_and(|ending| DATA.contains(&ending));
     let is_in = |names: &[&str]| folder.split('/').any(|part| names.contains(&part));
-    is_named || is_in(&EXPECTATIONS) || is_data && is_in(&CASES)
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let is_excuse = EXCUSES.iter().any(|part| name.contains(part));
+    is_named || is_in(&EXPECTATIONS) || is_data && (is_excuse || is_in(&CASES))
 }
 
 /// Returns the files of influence below a folder, also those that git ignores.
 pub(super) fn unlisted(root: &Path) -> Vec<String> {
+    all_files(root).into_iter().filter(|path| of(path) == Some(Influence::Everywhere)).collect()
+}
+
+/// Returns all files below a folder, also those that git ignores, without installed packages and builds.
+pub(super) fn all_files(root: &Path) -> Vec<String> {
     let mut walk = ignore::WalkBuilder::new(root);
     walk.standard_filters(false);
     walk.filter_entry(|entry| entry.file_name().to_str().is_none_or(|name| !SKIPPED.contains(&name)));
     let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
     let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()));
-    paths.filter(|path| of(path) == Some(Influence::Everywhere)).collect()
+    paths.collect()
 }

@@ -3,6 +3,7 @@
 
 mod base;
 mod bytecode;
+mod cargo_settings;
 mod control;
 mod custody;
 mod definition;
@@ -18,10 +19,12 @@ mod hidden_failures;
 mod influence;
 mod installed;
 mod judged;
+mod judging;
 mod limits;
 mod lsp;
 mod makefile;
 mod named;
+mod places;
 pub(crate) mod process;
 mod products;
 mod report;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::definition::ProjectCheck;
+use super::places::{CheckPlace, places};
 use super::run::shown;
 use super::{judged, settings_of, sourced, switches, tools};
 
@@ -30,20 +31,9 @@ pub(super) struct NamedFiles {
 /// Returns the files that a check's command names, or the script or rule that it runs.
 pub(super) fn named_files(root: &Path, check: &ProjectCheck) -> NamedFiles {
     let mut named = NamedFiles::default();
-    let commands = settings_of::commands(root, check);
-    let mut all: Vec<Vec<String>> = commands_of(&check.command);
-    all.extend(commands.lines().flat_map(shell_commands));
-    let every: Vec<String> = all.concat();
-    let mut folders = vec![check.cwd.clone(), PathBuf::from(".")];
-    folders.extend(every.iter().map(|word| check.cwd.join(word)).filter(|folder| root.join(folder).is_dir()));
-    let is_compared = all.iter().any(|words| judged::compares(words));
-    let is_own = |word: &str| root.join(&check.cwd).join(word).is_file();
-    let is_python = |name: &str| Runner::of(name) == Some(Runner::Python);
-    for words in &all {
-        named.take_words(root, &folders, &judged::deciding(words, is_own, is_python, is_compared));
+    for place in places(root, check) {
+        named.take_place(root, check, &place);
     }
-    named.existing.extend(tools::programs(root, &check.cwd, &every));
-    named.absent.extend(tools::absent_programs(root, &check.cwd, &all));
     named.take_switches(root, &check.cwd, &shown(&check.command));
     named.take_sourced(root, &check.cwd);
     named.absent.extend(settings_of::skipping_files(root, check));
@@ -63,6 +53,26 @@ pub(super) fn named_files(root: &Path, check: &ProjectCheck) -> NamedFiles {
 }
 
 impl NamedFiles {
+    /// Adds what commands name in one of the folders that they run in.
+    fn take_place(&mut self, root: &Path, check: &ProjectCheck, place: &CheckPlace) {
+        let here = place.folder.as_path();
+        let is_first = place.commands == shown(&check.command);
+        let mut all: Vec<Vec<String>> =
+            if is_first { commands_of(&check.command) } else { shell_commands(&place.commands) };
+        all.extend(settings_of::commands_in(&root.join(here), &place.text).lines().flat_map(shell_commands));
+        let every: Vec<String> = all.concat();
+        let mut folders = vec![here.to_owned(), check.cwd.clone(), PathBuf::from(".")];
+        folders.extend(every.iter().map(|word| here.join(word)).filter(|folder| root.join(folder).is_dir()));
+        let is_compared = all.iter().any(|words| judged::compares(words));
+        let is_own = |word: &str| root.join(here).join(word).is_file();
+        let is_python = |name: &str| Runner::of(name) == Some(Runner::Python);
+        for words in &all {
+            self.take_words(root, &folders, &judged::deciding(words, is_own, is_python, is_compared));
+        }
+        self.existing.extend(tools::programs(root, here, &every));
+        self.absent.extend(tools::absent_programs(root, here, &all));
+    }
+
     fn take_words(&mut self, root: &Path, folders: &[PathBuf], words: &[String]) {
         let mut runner = None;
         let mut is_module = false;
@@ -212,6 +222,11 @@ impl Runner {
     }
 }
 
+/// Returns true for the name of a program that runs the file it is given.
+pub(super) fn is_interpreter(word: &str) -> bool {
+    Runner::of(word.rsplit('/').next().unwrap_or_default()).is_some()
+}
+
 /// The commands of a check; a text for a shell is split as a shell does.
 fn commands_of(command: &[String]) -> Vec<Vec<String>> {
     match command {
@@ -250,7 +265,7 @@ pub(super) fn shell_commands(text: &str) -> Vec<Vec<String>> {
 }
 
 /// A relative path inside the project, without `.` and `..`.
-fn normal(path: &Path) -> Option<String> {
+pub(super) fn normal(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {
         match part {

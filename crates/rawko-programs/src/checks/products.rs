@@ -2,6 +2,7 @@
 //! program that an agent wrote in its place would run instead of the tests. Without it, the build makes it anew. Separate
 //! from `stamps`, which is about sources.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use super::base::failing;
 use super::definition::ProjectCheck;
+use super::places::places;
 use super::report::CheckResult;
 use super::settings_of;
 use crate::checkpoints::Root;
@@ -37,7 +39,8 @@ pub fn remove_products(
         let text = settings_of::whole_text(root, check).to_lowercase();
         let has = |word: &str| text.split(|letter: char| !letter.is_alphanumeric()).any(|part| part == word);
         let mut found = Vec::new();
-        for folder in [Path::new(""), &check.cwd] {
+        let places = places(root, check).into_iter().map(|place| place.folder);
+        for folder in places.chain([PathBuf::new()]).collect::<BTreeSet<_>>() {
             let folder = folder.join(TARGET);
             let folder = folder.strip_prefix(".").unwrap_or(&folder);
             if has("cargo") {

@@ -73,7 +73,8 @@ async fn run(
     let cwd = directory(root, &check.cwd)?;
     let folder =
         Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
-    let bytecode = Folder::for_bytecode(check).map_err(|error| format!("Python cannot compile: {error}"))?;
+    let bytecode =
+        Folder::for_bytecode(root, check).map_err(|error| format!("Python cannot compile: {error}"))?;
     let mut launch = launch(check, folder.as_ref(), bytecode.as_ref(), environment, confinement)?;
     launch.cwd.clone_from(&cwd);
     if let CheckFormat::Lsp { files } = &check.format {
@@ -200,9 +201,10 @@ impl Folder {
     }
 
     /// Creates a folder only if compiling Python is what the check does: it fails if it cannot write.
-    fn for_bytecode(check: &ProjectCheck) -> io::Result<Option<Self>> {
-        let is_compiler = |arg: &String| arg.contains("compileall") || arg.contains("py_compile");
-        check.command.iter().any(is_compiler).then(Self::create).transpose()
+    fn for_bytecode(root: &Path, check: &ProjectCheck) -> io::Result<Option<Self>> {
+        let text = super::settings_of::whole_text(root, check);
+        let is_compiler = text.contains("compileall") || text.contains("py_compile");
+        is_compiler.then(Self::create).transpose()
     }
 
     fn create() -> io::Result<Self> {

@@ -2,14 +2,16 @@
 //! pytest, the configuration of a linter. An agent that changes one of them changes what the check runs.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use serde_json::Value;
 
+use super::cargo_settings;
 use super::definition::ProjectCheck;
 use super::makefile::Makefile;
 use super::named::shell_words;
-use super::run::shown;
+use super::places::{CheckPlace, places};
+use crate::changes::is_test;
 
 /// Scripts that run each other are followed up to this depth.
 const SCRIPTS_DEPTH_MAX: usize = 3;
@@ -17,6 +19,8 @@ const SCRIPTS_DEPTH_MAX: usize = 3;
 const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
 /// Included Makefiles are followed up to this depth.
 const INCLUDES_DEPTH_MAX: usize = 4;
+/// Tests in git's index that are compared; further ones are not.
+const LISTED_MAX: usize = 500;
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -26,66 +30,84 @@ const PACKAGE_SETTINGS: [&str; 4] = [".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmf
 /// Returns a hash for each definition, by a name for people.
 pub(super) fn all(root: &Path, checks: &[ProjectCheck]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for check in checks {
-        let folder = root.join(&check.cwd);
-        let text = with_scripts(&folder, &shown(&check.command));
-        let words: Vec<&str> = text.split_whitespace().collect();
-        for (name, definition) in definitions(&folder, &words) {
+    for place in checks.iter().flat_map(|check| places(root, check)) {
+        for (name, definition) in definitions(&root.join(&place.folder), &place.words()) {
+            found.insert(place.named(&name), blake3::hash(definition.as_bytes()).to_hex()[..32].to_owned());
+        }
+        for (name, definition) in
+            cargo_settings::of_workspace(root, &place).into_iter().chain(listed_tests(root, &place))
+        {
             found.insert(name, blake3::hash(definition.as_bytes()).to_hex()[..32].to_owned());
         }
     }
     found
 }
 
-/// Returns the scripts and rules that the command of a check runs, each on lines of its own.
-pub(super) fn commands(root: &Path, check: &ProjectCheck) -> String {
-    let folder = root.join(&check.cwd);
-    let text = with_scripts(&folder, &shown(&check.command));
+/// Tests that a check finds by `git ls-files`: it does not run one that left the index.
+fn listed_tests(root: &Path, place: &CheckPlace) -> Vec<(String, String)> {
+    if !place.text.contains("ls-files") {
+        return Vec::new();
+    }
+    let files = rawko_process::tracked_files(root).into_iter();
+    let tests = files.filter_map(|path| path.to_str().map(str::to_owned)).filter(|path| is_test(path));
+    tests.take(LISTED_MAX).map(|path| (format!("git's entry of `{path}`"), String::new())).collect()
+}
+
+/// Returns the scripts and rules that a text runs in this folder, each on lines of its own.
+pub(super) fn commands_in(folder: &Path, text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let mut all: Vec<String> = scripts(&folder, &words).into_iter().map(|(_, text)| text).collect();
-    if let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) {
+    let mut all: Vec<String> = scripts(folder, &words).into_iter().map(|(_, text)| text).collect();
+    if let Some((_, makefile)) = makefile(folder).filter(|_| words.iter().any(|word| is_make(word))) {
         all.extend(makefile.targets(&words).iter().map(|target| makefile.commands(target)));
     }
     all.join("\n")
 }
 
-/// Returns the command of a check, and all scripts and rules that it runs.
+/// Returns the commands of a check in all folders that it runs in, and all scripts and rules that it runs.
 pub(super) fn whole_text(root: &Path, check: &ProjectCheck) -> String {
-    let command = with_scripts(&root.join(&check.cwd), &shown(&check.command));
-    format!("{command}\n{}", commands(root, check))
+    let text = |place: &CheckPlace| {
+        format!("{}\n{}", place.text, commands_in(&root.join(&place.folder), &place.text))
+    };
+    places(root, check).iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns files that would keep a rule from running: make skips a target that exists.
 pub(super) fn skipping_files(root: &Path, check: &ProjectCheck) -> Vec<String> {
-    let (folder, text) = (root.join(&check.cwd), shown(&check.command));
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) else {
-        return Vec::new();
-    };
-    let targets = makefile.targets(&words).into_iter().filter(|target| makefile.is_skipped_by_a_file(target));
-    let paths = targets.map(|target| check.cwd.join(target)).filter(|path| !root.join(path).exists());
-    let shown = |path: PathBuf| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned());
-    paths.filter_map(shown).collect()
+    of_makefiles(root, check, |makefile, target| match makefile.is_skipped_by_a_file(target) {
+        true => vec![target.to_owned()],
+        false => Vec::new(),
+    })
+    .into_iter()
+    .filter(|path| !root.join(path).exists())
+    .collect()
 }
 
 /// Returns the existing files that make would take for done, by path in the project.
 pub(super) fn made_files(root: &Path, check: &ProjectCheck) -> Vec<String> {
-    let folder = root.join(&check.cwd);
-    let text = with_scripts(&folder, &shown(&check.command));
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) else {
-        return Vec::new();
-    };
-    let made = makefile.targets(&words).into_iter().flat_map(|target| makefile.made(&target));
-    let is_inside = |path: &PathBuf| path.components().all(|part| !matches!(part, Component::ParentDir));
-    let paths =
-        made.map(|name| check.cwd.join(name)).filter(|path| is_inside(path) && root.join(path).is_file());
-    let shown = |path: PathBuf| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned());
-    paths.filter_map(shown).collect()
+    let made = of_makefiles(root, check, Makefile::made);
+    made.into_iter().filter(|path| root.join(path).is_file()).collect()
+}
+
+/// Returns names that belong to the targets of a check, in each folder, as paths in the project.
+fn of_makefiles(
+    root: &Path,
+    check: &ProjectCheck,
+    names: impl Fn(&Makefile, &str) -> Vec<String>,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for place in places(root, check) {
+        let words = place.words();
+        let runs = words.iter().any(|word| is_make(word));
+        let Some((_, makefile)) = makefile(&root.join(&place.folder)).filter(|_| runs) else { continue };
+        for target in makefile.targets(&words) {
+            found.extend(names(&makefile, &target).iter().filter_map(|name| place.path(name)));
+        }
+    }
+    found
 }
 
 /// Appends the shell scripts that a command runs, and those that they run: `sh check.sh` may run `npm test`.
-fn with_scripts(folder: &Path, command: &str) -> String {
+pub(super) fn with_scripts(folder: &Path, command: &str) -> String {
     let (mut text, mut seen) = (command.to_owned(), Vec::new());
     for _ in 0..SCRIPTS_DEPTH_MAX {
         let words = shell_words(&text).into_iter().filter(|word| !seen.contains(word));
@@ -202,20 +224,6 @@ const FILES: [(&str, &str); 6] = [
     ("golangci-lint", ".golangci.yml"),
     ("rake", "Rakefile"),
 ];
-/// Keys of `Cargo.toml` that leave tests, packages or assertions out.
-const CARGO_KEYS: [&str; 10] = [
-    "autotests",
-    "test",
-    "doctest",
-    "harness",
-    "default-members",
-    "exclude",
-    "path",
-    "required-features",
-    "overflow-checks",
-    "debug-assertions",
-];
-
 fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let has = |name: &str| words.iter().any(|word| word.rsplit('/').next() == Some(name));
     let mut found = Vec::new();
@@ -246,55 +254,16 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     if runs("cargo") {
         let files = [".cargo/config.toml", ".cargo/config", "clippy.toml", ".clippy.toml"];
         found.extend(files.into_iter().map(|file| whole(folder, file)));
-        found.extend(cargo(folder));
+        found.extend(cargo_settings::of(folder));
     }
     found
-}
-
-/// The lines of `Cargo.toml` that leave tests or packages out, its lints, and each member: a new one leaves nothing out.
-fn cargo(folder: &Path) -> Vec<(String, String)> {
-    let text = one_line_lists(&read(folder, "Cargo.toml"));
-    let mut is_lints = false;
-    let (mut kept, mut found) = (Vec::new(), Vec::new());
-    for line in text.lines().map(str::trim) {
-        if line.starts_with('[') {
-            is_lints = line.contains("lints");
-        }
-        let key = line.split('=').next().unwrap_or_default().trim();
-        if key == "members" {
-            let members = line.split(['"', '\'']).skip(1).step_by(2);
-            found.extend(
-                members.map(|name| (format!("the member `{name}` of `Cargo.toml`"), name.to_owned())),
-            );
-        } else if is_lints || CARGO_KEYS.contains(&key) {
-            kept.push(line);
-        }
-    }
-    found.push(("the targets, members and lints in `Cargo.toml`".to_owned(), kept.join("\n")));
-    found
-}
-
-/// Joins the lines of each list.
-fn one_line_lists(text: &str) -> String {
-    let (mut joined, mut is_open) = (String::new(), false);
-    for line in text.lines() {
-        let line = line
-            .split_once('#')
-            .filter(|(before, _)| !before.contains(['"', '\'']))
-            .map_or(line, |(line, _)| line);
-        joined.push_str(line);
-        let is_begun = line.contains("= [") || line.contains("=[");
-        is_open = (is_open || is_begun) && !line.contains(']');
-        joined.push(if is_open { ' ' } else { '\n' });
-    }
-    joined
 }
 
 fn whole(folder: &Path, file: &str) -> (String, String) {
     (format!("`{file}`"), read(folder, file))
 }
 
-fn read(folder: &Path, file: &str) -> String {
+pub(super) fn read(folder: &Path, file: &str) -> String {
     let bytes = rawko_process::read_regular(&folder.join(file)).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }

@@ -40,9 +40,12 @@ pub(super) fn absent_programs(root: &Path, cwd: &Path, commands: &[Vec<String>])
         let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter));
         let search = std::env::var_os("PATH").unwrap_or_default();
         let is_installed = std::env::split_paths(&search).any(|folder| folder.join(word).is_file());
-        (is_plain && is_installed).then(|| cwd.join(FOLDERS[0]).join(word))
+        // npm searches the packages of the folders above, too.
+        let places = cwd.ancestors().map(|folder| folder.join(FOLDERS[0]).join(word));
+        (is_plain && is_installed).then(|| places.collect::<Vec<_>>())
     };
-    let absent = commands.iter().filter_map(named).filter(|path| root.join(path).symlink_metadata().is_err());
+    let absent = commands.iter().filter_map(named).flatten();
+    let absent = absent.filter(|path| root.join(path).symlink_metadata().is_err());
     absent.filter_map(|path| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned())).collect()
 }
 

@@ -131,6 +131,9 @@ fn mutants(text: &str) -> Vec<Mutant> {
         if of_chart.starts_with(|first: char| first.is_ascii_alphabetic()) {
             section = of_chart.split(':').next().unwrap_or_default();
         }
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
         // Guards by name stand in a section of their own.
         let is_named = section == "guards" && of_chart.starts_with("  ") && !of_chart.starts_with("   ");
         let is_folded = (is_named || line.contains("guard: ")) && line.ends_with(">-");

@@ -114,6 +114,41 @@
     leaving = true;
     return Reflect.apply(exit, this, codes);
   };
+  // A program that ends by itself while its own code awaits a promise of changed code has judged nothing.
+  const PENDING_MAX = 20000;
+  const pending = create(null);
+  let begun = 0;
+  const init = (id, type) => {
+    const stack = type === "PROMISE" && begun < PENDING_MAX ? stackOf() : undefined;
+    if (stack === undefined) return;
+    begun++;
+    for (let at = 0, isDirect = true; at < stack.length; at++) {
+      const file = fileOf(stack[at]);
+      if (file === __filename || apply(startsWith, file, ["node:"])) continue;
+      // Promises of async functions and of `await` are made by the code itself, others by the constructor or by `then`.
+      if (apply(startsWith, file, ["/"])) {
+        const place = real(file);
+        if (isDirect && place === main) pending[id] = "awaits";
+        else if (isWork(place)) pending[id] = "never settles";
+        return;
+      }
+      isDirect = false;
+    }
+  };
+  if (mark !== undefined && !isRunner) {
+    const promiseResolve = (id) => {
+      delete pending[id];
+    };
+    require("async_hooks").createHook({ init, promiseResolve }).enable();
+  }
+  const waits = () => {
+    let [isAwaiting, isUnsettled] = [false, false];
+    for (const id in pending) {
+      if (pending[id] === "awaits") isAwaiting = true;
+      else isUnsettled = true;
+    }
+    return isAwaiting && isUnsettled;
+  };
   // A runner kills the servers that it started: these need not come to their end.
   const spare = (pid, signal) => {
     const file = callers()[0];
@@ -229,6 +264,7 @@
     if (event === "exit" && isMainThread) {
       const code = process.exitCode === undefined ? rest[0] : process.exitCode;
       if (rest[0] && !code) refuse("a listener", "changes the exit code");
+      if (!code && !leaving && waits()) refuse(main, "awaits a promise of changed code that never settles");
       if (!code && uncaught !== undefined) refuse(uncaught, "takes uncaught errors");
       if (leaving || worker() === undefined) ended();
     }
