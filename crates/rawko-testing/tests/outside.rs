@@ -72,7 +72,7 @@ fn a_path_without_scenarios_is_an_error_that_says_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let error = run(dir.path()).unwrap_err();
     assert!(matches!(error, TestError::NoScenarios { place: "below", .. }), "{error}");
-    assert_eq!(run("tests/nothing.yaml").unwrap_err().to_string(), "there is no file `tests/nothing.yaml`");
+    assert_eq!(run("tests/nothing.yaml").unwrap_err().to_string(), "file `tests/nothing.yaml` not found");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn run(host: &Weak<HostInner>, jobs: &mpsc::Receiver<DispatchJob>) {
             DispatchJob::Post(key, delivery) => host.post_or_complain(key, delivery),
             DispatchJob::Nudge(key) => host.attend(key),
             DispatchJob::Due(due) => host.handle_due(due),
-            // An error means that nobody waits any more.
+            // An error means that the caller has stopped waiting.
             DispatchJob::Barrier(done) => drop(done.send(())),
             DispatchJob::Stop => return,
         }

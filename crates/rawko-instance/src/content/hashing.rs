@@ -13,14 +13,14 @@ pub(crate) struct InputHasher {
     last: Option<Arc<HashState>>,
 }
 
-/// An entry of a map.
-type MapEntry = (Arc<str>, Value);
+/// An entry of an input.
+type InputEntry = (Arc<str>, Value);
 
 /// The beginning of an input, up to the last item of its long list.
 #[derive(Debug)]
 struct HashState {
     /// The entries before the list, then its key.
-    before: Vec<MapEntry>,
+    before: Vec<InputEntry>,
     key: Arc<str>,
     items: Arc<Vec<Value>>,
     hasher: blake3::Hasher,
@@ -28,7 +28,7 @@ struct HashState {
 
 impl HashState {
     fn is_of(&self, map: &Map, at: usize, key: &str, items: &[Value]) -> bool {
-        let is_same = |((key, value), (known, before)): ((&Arc<str>, &Value), &MapEntry)| {
+        let is_same = |((key, value), (known, before)): ((&Arc<str>, &Value), &InputEntry)| {
             key == known && value.is_identical(before)
         };
         at == self.before.len()

@@ -37,7 +37,7 @@ struct FileMark {
     /// The text is in the folder.
     #[serde(default)]
     stored: bool,
-    /// Someone may run it.
+    /// It may be run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     runs: bool,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::ProjectCheck;
 use super::influence::{self, Influence};
-use super::judging::Judging;
+use super::judging::JudgingFiles;
 use super::{embedded, exits, guards, limits, sourced, suppressions};
 use crate::changes::{ChangeStatus, FileChange, FolderSnapshot};
 use crate::checkpoints::Root;
@@ -52,7 +52,7 @@ impl Control {
         let is_shared = |path: &str| commands.iter().any(|text| influence::is_shared(path, text));
         let sourced: BTreeSet<String> =
             checks.iter().flat_map(|check| super::named::named_files(root, check).sourced).collect();
-        let judging = Judging::of(root, checks);
+        let judging = JudgingFiles::of(root, checks);
         let mut swaps = Vec::new();
         for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
             let (path, before) = (&change.path, snapshot.text_before(&change.path));

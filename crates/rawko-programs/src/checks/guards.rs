@@ -198,7 +198,7 @@ impl Drop for Guards {
     }
 }
 
-/// Returns the code that git ignores and that nobody has changed since the snapshot: generated tests. No program can set
+/// Returns the code that git ignores and that is unchanged since the snapshot: generated tests. No program can set
 /// the time of such a change.
 fn unchanged_unlisted(root: &Path, snapshot: &FolderSnapshot) -> Vec<String> {
     let Some(taken) = snapshot.taken_at() else { return Vec::new() };

@@ -38,7 +38,7 @@ impl HiddenFailures {
         is_left.then_some(unfixed)
     }
 
-    /// Adds what was known before.
+    /// Adds earlier marks.
     #[must_use]
     pub fn and(mut self, earlier: Self) -> Self {
         self.snapshot = earlier.snapshot;

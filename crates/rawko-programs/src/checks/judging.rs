@@ -24,9 +24,9 @@ static LOADED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"\b(?:import|from)\s+([A-Za-z_][\w.]*)|\brequire\(['"]\./([^'"]+)['"]\)"#).ok()
 });
 
-/// What the texts of the checks run.
+/// Files that the texts of the checks run.
 #[derive(Debug, Default)]
-pub(super) struct Judging {
+pub(super) struct JudgingFiles {
     /// Files that a command names.
     files: Vec<String>,
     /// Patterns, folders and lists of files that a command runs one by one.
@@ -34,7 +34,7 @@ pub(super) struct Judging {
     patterns: globset::GlobSet,
 }
 
-impl Judging {
+impl JudgingFiles {
     pub(super) fn of(root: &Path, checks: &[ProjectCheck]) -> Self {
         let mut found = Self::default();
         let mut patterns = globset::GlobSetBuilder::new();

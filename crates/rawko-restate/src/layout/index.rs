@@ -47,7 +47,7 @@ pub mod handler {
     pub const PLACES: &str = "places";
     /// Shared. [`super::NewestAsk`] → `Vec<`[`super::StoredRow`]`>`, in the order in which they appeared, newest first.
     pub const NEWEST: &str = "newest";
-    /// Of [`super::WORKERS`]: [`super::WorkerBeat`] → [`super::WorkerBeats`].
+    /// Of [`super::WORKERS`]: [`super::IndexBeat`] → [`super::IndexBeats`].
     pub const BEAT: &str = "beat";
 }
 
@@ -66,7 +66,7 @@ pub mod key {
         format!("entries/{page:010}")
     }
 
-    /// Of [`super::WORKERS`]: [`super::WorkerBeats`].
+    /// Of [`super::WORKERS`]: [`super::IndexBeats`].
     pub const BEATS: &str = "beats";
 
     /// A full page of positions of an instance's records.
@@ -176,7 +176,7 @@ pub struct IndexedStep {
 
 /// Argument of [`handler::BEAT`]: a worker runs, and appends what it has not appended yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerBeat {
+pub struct IndexBeat {
     /// Unique for each start of a worker.
     pub boot: String,
     /// Different each time; `None`: the worker ends, and has appended everything.
@@ -186,7 +186,7 @@ pub struct WorkerBeat {
 }
 
 /// The running workers, and those that died with steps that may not be in the index: the last count of each.
-pub type WorkerBeats = std::collections::BTreeMap<String, u64>;
+pub type IndexBeats = std::collections::BTreeMap<String, u64>;
 
 /// Argument of [`handler::BUILD`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,9 @@ use restate_sdk::prelude::*;
 use super::shard::ShardChange;
 use crate::layout::StoredRow;
 use crate::layout::index::{
-    ENTRIES_PER_PAGE, FeedAsk, FeedEntry, FeedPart, IDS_PER_PAGE, INDEX, IndexBuild, IndexedStep, ListenAsk,
-    NewestAsk, PLACES_PER_PAGE, PlacesAsk, RecordPlaces, SealAsk, ShardHead, ShardMark, ShardRow, WaitAsk,
-    WaitingFollower, WorkerBeat, WorkerBeats, handler, key,
+    ENTRIES_PER_PAGE, FeedAsk, FeedEntry, FeedPart, IDS_PER_PAGE, INDEX, IndexBeat, IndexBeats, IndexBuild,
+    IndexedStep, ListenAsk, NewestAsk, PLACES_PER_PAGE, PlacesAsk, RecordPlaces, SealAsk, ShardHead,
+    ShardMark, ShardRow, WaitAsk, WaitingFollower, handler, key,
 };
 
 /// Entries and rows in one response.
@@ -115,9 +115,9 @@ impl IndexObject {
 
     /// Notes that a worker runs, and returns all that do, or did.
     #[handler]
-    async fn beat(&self, ctx: ObjectContext<'_>, beat: Json<WorkerBeat>) -> HandlerResult<Json<WorkerBeats>> {
-        let WorkerBeat { boot, count, gone } = beat.into_inner();
-        let beats = ctx.get::<Json<WorkerBeats>>(key::BEATS).await?;
+    async fn beat(&self, ctx: ObjectContext<'_>, beat: Json<IndexBeat>) -> HandlerResult<Json<IndexBeats>> {
+        let IndexBeat { boot, count, gone } = beat.into_inner();
+        let beats = ctx.get::<Json<IndexBeats>>(key::BEATS).await?;
         let mut beats = beats.map(Json::into_inner).unwrap_or_default();
         beats.retain(|other, _| *other != boot && !gone.contains(other));
         beats.extend(count.map(|count| (boot, count)));

@@ -14,7 +14,7 @@ use super::state::WorkerState;
 use crate::client::{HandlerTarget, RestateError};
 use crate::layout::StoredRow;
 use crate::layout::index::{
-    INDEX, IndexBuild, SHARDS, ShardMark, WORKERS, WorkerBeat, WorkerBeats, handler, shard_of,
+    INDEX, IndexBeat, IndexBeats, IndexBuild, SHARDS, ShardMark, WORKERS, handler, shard_of,
 };
 use crate::store::RestateStore;
 
@@ -53,7 +53,7 @@ struct OtherWorkers {
 impl OtherWorkers {
     /// Notes the beats of all workers. Returns true if this one has to add what dead ones have left: the first of those that
     /// live.
-    fn note(&mut self, own: &str, beats: &WorkerBeats, now: Instant) -> bool {
+    fn note(&mut self, own: &str, beats: &IndexBeats, now: Instant) -> bool {
         let mut seen = HashMap::new();
         for (boot, count) in beats {
             let known = self.seen.get(boot).filter(|(known, _)| known == count);
@@ -120,7 +120,7 @@ impl Indexer {
                 count += 1;
                 let at = Instant::now();
                 let gone = self.beats().gone.clone();
-                let beat = WorkerBeat { boot: self.state.boot.clone(), count: Some(count), gone };
+                let beat = IndexBeat { boot: self.state.boot.clone(), count: Some(count), gone };
                 if let Ok(beats) = self.send_beat(&beat).await {
                     self.state.queue.note_beat(at);
                     let mut known = self.beats();
@@ -139,13 +139,13 @@ impl Indexer {
     pub(super) async fn leave(&self) {
         self.state.queue.end();
         if self.state.queue.is_empty_within(LEAVING).await {
-            let beat = WorkerBeat { boot: self.state.boot.clone(), count: None, gone: Vec::new() };
+            let beat = IndexBeat { boot: self.state.boot.clone(), count: None, gone: Vec::new() };
             // Otherwise others scan for nothing.
             let _ = tokio::time::timeout(LEAVING, self.send_beat(&beat)).await;
         }
     }
 
-    async fn send_beat(&self, beat: &WorkerBeat) -> Result<WorkerBeats, RestateError> {
+    async fn send_beat(&self, beat: &IndexBeat) -> Result<IndexBeats, RestateError> {
         let target = HandlerTarget::object(INDEX, WORKERS, handler::BEAT);
         self.state.ingress.clone().with_patience(DEAD_AFTER / 2, Duration::ZERO).look(&target, beat).await
     }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_first_living_worker_adds_what_dead_ones_have_left() {
-        let beats = |all: &[(&str, u64)]| -> WorkerBeats {
+        let beats = |all: &[(&str, u64)]| -> IndexBeats {
             all.iter().map(|(boot, count)| ((*boot).to_owned(), *count)).collect()
         };
         let (mut first, mut second, begun) =

@@ -14,7 +14,7 @@ const ENTRIES_MAX: u64 = 65_536;
 /// Number of pages that are removed at most with one request, so that none takes long.
 const REMOVED_AT_ONCE: u64 = 4;
 
-/// The state of a shard that steps change, and what was changed so far.
+/// The state of a shard that steps change, and the changes so far.
 #[derive(Debug, Default)]
 pub(super) struct ShardChange {
     pub(super) head: ShardHead,
