@@ -50,7 +50,7 @@ pub(crate) fn measure(runtime: &tokio::runtime::Runtime, instances: usize) -> Re
     let address = site.serve()?;
     let page = || get(&address, "/v1/instances?limit=50");
     let ready = Instant::now();
-    while !page().is_ok_and(|text| text.contains("i-0")) {
+    while !page().is_ok_and(|text| text.contains("\"i-")) {
         ensure!(ready.elapsed() < READY_WITHIN, "`rawko serve` does not list them");
         std::thread::sleep(Duration::from_millis(50));
     }
