@@ -104,7 +104,10 @@ pub(super) fn places(root: &Path, check: &ProjectCheck) -> Vec<CheckPlace> {
         let scripts = text.strip_prefix(commands.as_str()).unwrap_or(text);
         let mut new = moves(root, inside, commands);
         // Each line of a recipe begins in its own folder again.
-        let inner = settings_of::commands_in(&folder, text);
+        let inner = match leads_away(root, inside, text) {
+            true => String::new(),
+            false => settings_of::commands_in(&folder, text),
+        };
         new.extend(inner.lines().flat_map(|line| moves(root, inside, line)));
         let of_scripts = moves(root, inside, scripts).into_iter();
         new.extend(of_scripts.map(|place| CheckPlace { commands: String::new(), ..place }));
@@ -118,6 +121,14 @@ pub(super) fn places(root: &Path, check: &ProjectCheck) -> Vec<CheckPlace> {
         at += 1;
     }
     found
+}
+
+/// Returns true for a single command whose option names another folder: its scripts and recipes are those of that folder.
+fn leads_away(root: &Path, here: &Path, text: &str) -> bool {
+    match &shell_commands(text)[..] {
+        [words] => !with_option(root, here, without_prefix(words), &Loops::default()).is_empty(),
+        _ => false,
+    }
 }
 
 /// Returns the other folders that a text runs commands in.
@@ -365,8 +376,8 @@ mod tests {
                 "cargo test --manifest-path core/Cargo.toml",
                 "core: cargo test, core: cargo test --manifest-path core/Cargo.toml",
             ),
-            // The first recipe of the Makefile here counts as well: too much rather than too little.
-            ("make -C web unit", "web: make unit, web: npm test"),
+            ("make -C web unit", "web: make unit"),
+            ("make -C . test", "web: npm test"),
             ("make test", "web: npm test"),
             ("make sub", "api: make check"),
             ("sh check.sh", "api: npm test, api/src: node run.js"),
@@ -374,7 +385,7 @@ mod tests {
             ("bash -lc 'cd web && npm test'", "web: npm test"),
             ("for d in web api; do (cd $d && npm ci); done", "web: npm ci, api: npm ci"),
             ("for d in w*/; do npm --prefix \"$d\" ci; done", "web: npm ci"),
-            ("make -Capi check", "api: make check, web: npm test"),
+            ("make -Capi check", "api: make check"),
             ("cargo test", "core: cargo test"),
             ("cd missing && npm test", ""),
             ("cd .. && npm test", ""),
