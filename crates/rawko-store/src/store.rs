@@ -176,6 +176,7 @@ pub struct ChangedInstances {
     pub through: u64,
 }
 
+#[cfg(feature = "sqlite")]
 impl ChangedInstances {
     /// Adds instances, each once.
     pub(crate) fn with(mut self, others: Vec<InstanceKey>) -> Self {
